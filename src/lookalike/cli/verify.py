@@ -29,8 +29,8 @@ def verify(
     """Check a result against its inputs with a program that shares no code with the engine.
 
     Hashes of the receipt, of all tables and of the inputs, the threshold, groups, removed rows and counts are checked;
-    scores of documents, baskets, strings, vectors, codes and faces are computed again, passages read again in both
-    texts, and the input of scrub is put together again. Exit code 1 if anything differs.
+    scores of documents, records, baskets, strings, vectors, codes and faces are computed again, passages read again in
+    both texts, and the input of scrub is put together again. Exit code 1 if anything differs.
     """
     from lookalike.evaluation.recheck import Unreadable, check_result, lines_of
 

@@ -42,9 +42,10 @@ AUDIT_DOUBT = 1e-6  # probability below which fewer found partners than planned 
 HASH_BLOCK = 1 << 20
 RELATIVE_ERROR = 1e-6  # of a score in floating point; counts and ratios of integers are compared more strictly
 
-TABLE_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".arrow", ".feather")
+TABLE_SUFFIXES = (".parquet", ".npy", ".jsonl", ".ndjson", ".csv", ".tsv", ".arrow", ".feather")
 
 Row = dict[str, Any]
+Score = Callable[[Any, Any], float]
 
 
 @dataclass
@@ -96,12 +97,13 @@ def check_result(
         if receipt["items"] == "records":
             _check_records(receipt, tables, items, sample, report)
             return report
-        _check_scores(receipt, tables, items, sample, report)
+        score = _score_of(receipt, items, folder)
+        _check_scores(receipt, tables, items, score, sample, report)
         if receipt["asked"] == "nearest":
-            _check_ranks(receipt, tables["nearest"], items, audit, report)
+            _check_ranks(receipt, tables["nearest"], items, score, audit, report)
             return report
         if audit:
-            _audit_again(receipt, tables, items, audit, report)
+            _audit_again(receipt, tables, items, score, audit, report)
     except Unreadable as reason:
         report.unchecked.append(f"scores and ids: {reason}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a receipt or table of another shape
@@ -273,8 +275,12 @@ def _files_of(source: dict[str, Any], folder: Path | None) -> list[Path]:
         raise Unreadable("the input was in memory, not in files.")
     files: list[Path] = []
     for given in origin["paths"]:
+        if "://" in given and folder is None:
+            raise Unreadable(f"{given} is an address; download it, and name its folder as the one of the inputs.")
         place = Path(origin["folder"]) / given
-        if folder is not None:
+        if folder is not None and "://" in given:
+            place = folder / given.partition("?")[0].rpartition("/")[2]
+        elif folder is not None:
             place = folder / given if not Path(given).is_absolute() else folder / Path(given).name
         if place.is_dir():
             files += [file for file in sorted(place.rglob("*")) if file.is_file() and not _is_hidden(file, place)]
@@ -328,7 +334,7 @@ def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None)
         return {file.relative_to(top).as_posix(): _opened(file).decode() for file in files}
     column, ids = source.get("text") or source.get("vectors") or source.get("code"), source.get("id")
     items = {}
-    rows = (row for file in files for row in _rows(file))
+    rows = (row for file in files for row in _rows(file, source))
     for number, row in enumerate(rows):
         name = next(iter(row)) if column is None else column
         value = row if kind == "records" else row.get(name)
@@ -366,7 +372,7 @@ def _baskets(source: dict[str, Any], files: Sequence[Path], job: dict[str, Any])
     if job.get("via_groups") or form == "a sparse matrix" or (rule.get("rating") and rule.get("bag")):
         raise Unreadable("baskets of a sparse matrix, of groups of items, or with multiplicities are not read.")
     entries: list[tuple[str, str]] = []
-    rows = [row for file in files for row in _rows(file)]
+    rows = [row for file in files for row in _rows(file, source)]
     owner, item = (source["item"], source["set"]) if rule.get("dual") else (source["set"], source["item"])
     for number, row in enumerate(rows):
         if form == "two columns":
@@ -406,27 +412,71 @@ def _format(file: Path) -> str:
     return suffix if suffix in TABLE_SUFFIXES else ""
 
 
-def _rows(file: Path) -> Iterator[Row]:
-    """Yield the rows of a table."""
+def _decoded(data: bytes, encoding: str | None) -> str:
+    if encoding is None:
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        encoding = "utf-32" if wide and len(data) > 3 and not any(data[2:4]) else "utf-16" if wide else "utf-8-sig"
+    return data.decode(encoding)
+
+
+def _delimiter(head: str) -> str:
+    """Return the character that divides the first line of a CSV file into most columns; a comma of equal ones."""
+    return max(",;\t|", key=head.count) if head else ","
+
+
+def _rows(file: Path, source: Row | None = None) -> Iterator[Row]:
+    """Yield the rows of a table. source: of an input, whose encoding and delimiter may be stated."""
+    stated = (source or {}).get("origin") or {}
+    encoding, delimiter = stated.get("encoding"), stated.get("delimiter")
     suffixes = [suffix for suffix in file.suffixes if suffix != ".gz"]
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix == ".parquet":
         for batch in pq.ParquetFile(file).iter_batches():
             yield from batch.to_pylist()
     elif suffix in (".jsonl", ".ndjson"):
-        for line in _opened(file).splitlines():
+        for line in _decoded(_opened(file), encoding).split("\n"):
             if line.strip():
                 yield json.loads(line)
     elif suffix in (".csv", ".tsv"):
-        text = io.StringIO(_opened(file).decode("utf-8-sig"), newline="")
-        yield from csv.DictReader(text, delimiter="\t" if suffix == ".tsv" else ",")
+        text = _decoded(_opened(file), encoding)
+        delimiter = delimiter or ("\t" if suffix == ".tsv" else _delimiter(text.partition("\n")[0]))
+        yield from csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     elif suffix == ".txt":
-        for document in _opened(file).decode().removesuffix("\n").split("\n"):
+        for document in _decoded(_opened(file), encoding).removesuffix("\n").split("\n"):
             yield {"text": document.removesuffix("\r")}
+    elif suffix == ".npy":
+        yield from ({"vector": vector} for vector in _array_rows(file.read_bytes(), file.name))
     elif suffix in (".arrow", ".feather"):
         yield from pyarrow.feather.read_table(file).to_pylist()
     else:
         raise Unreadable(f"{file.name}: its format is not read by this program.")
+
+
+def _array_rows(data: bytes, name: str) -> Iterator[list[float]]:
+    """Yield the rows of a two-dimensional array of numbers that NumPy has written."""
+    start, width = (10, 2) if data[6:7] == b"\x01" else (12, 4)
+    end = start + int.from_bytes(data[8 : 8 + width], "little")
+    found = re.fullmatch(
+        r"\{'descr': '([<|])([fiu])(\d)', 'fortran_order': False, 'shape': \((\d+), (\d+)\), \}\s*",
+        data[start:end].decode(),
+    )
+    kinds = {
+        "f2": "e",
+        "f4": "f",
+        "f8": "d",
+        "i1": "b",
+        "i2": "h",
+        "i4": "i",
+        "i8": "q",
+        "u1": "B",
+        "u2": "H",
+        "u4": "I",
+    }
+    if not data.startswith(b"\x93NUMPY") or found is None or found[2] + found[3] not in kinds:
+        raise Unreadable(f"{name} holds no rows of numbers that this program reads.")
+    row = struct.Struct(f"<{found[5]}{kinds[found[2] + found[3]]}")
+    for number in range(int(found[4])):
+        yield list(row.unpack_from(data, end + number * row.size))
 
 
 def _with_integers(row: Row) -> Row:
@@ -451,19 +501,16 @@ def _check_ids(tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], re
 
 
 def _check_scores(
-    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], sample: int | None,
-    report: Report,
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], score: Score,
+    sample: int | None, report: Report,
 ) -> None:  # fmt: skip
     """Compute scores again: all, or a sample that the seal of the receipt determines."""
-    score, column = _score_of(receipt, items), receipt["scale"]["column"]
+    column = receipt["scale"]["column"]
     draw = random.Random(receipt["seal"])
     for name, ours, theirs in (("pairs", "left", "right"), ("nearest", "left", "right"), ("removed", "id", "kept")):
         rows = tables.get(name, [])
         if receipt["job"].get("verify") is False:
             report.unchecked.append(f"scores of {name}: they are estimates from signatures")
-            continue
-        if _has_unknown_weights(receipt["job"]):
-            report.unchecked.append(f"scores of {name}: they depend on weights that this program does not compute")
             continue
         chosen = rows if sample is None or len(rows) <= sample else draw.sample(rows, sample)
         for row in chosen:
@@ -478,28 +525,37 @@ def _check_scores(
 
 
 def _has_unknown_weights(job: dict[str, Any]) -> bool:
-    """Return whether elements have weights of the user, or idf weights in bags or without common shingles."""
-    is_idf = job.get("weight", "none") != "none"
-    return job.get("weights") is not None or (is_idf and (job["rule"]["bag"] or job.get("max_share") is not None))
+    """Return whether elements have weights that the receipt does not name, or weights without common shingles."""
+    own = job.get("weights")
+    is_weighted = own is not None or job.get("weight", "none") != "none"
+    named = own is None or "listed" in own or "path" in own
+    return is_weighted and (not named or job.get("max_share") is not None)
 
 
-def _idf_score(job: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable[[Any, Any], float]:
-    """Weigh each shingle by ln((1 + n) / (1 + d)) + 1, if d of n documents have it."""
-    rule, measure = job["rule"], job["measure"]
+def _weighted_score(receipt: dict[str, Any], items: Sequence[dict[str, Any]], folder: Path | None) -> Score:
+    """Weigh each shingle by the user's weight, or ln((1 + n) / (1 + d)) + 1 if d of n documents have it, or both."""
+    job = receipt["job"]
+    rule, measure, own = {**job["rule"], "bag": False}, job["measure"], _own_weights(receipt, folder)
     documents = [item for one in items for item in one.values()]
-    held = Counter(shingle for item in documents for shingle in _shingles(item or "", rule))
+    held = Counter(run for item in documents for run in _shingles(item or "", rule))
 
-    def weight(shingles: set[Any]) -> list[float]:
-        return [math.log((1 + len(documents)) / (1 + held[shingle])) + 1 for shingle in shingles]
+    def weight(run: Any) -> float:
+        idf = math.log((1 + len(documents)) / (1 + held[run])) + 1 if job["weight"] == "idf" else 1.0
+        return own.get(run, 1.0) * idf
+
+    def counted(item: Any) -> Counter[Any]:
+        return Counter(
+            shingle[0] if job["rule"]["bag"] else shingle for shingle in _shingles(item, job["rule"])
+        )  # of a bag, shingles have a number
 
     def score(left: Any, right: Any) -> float:
-        a, b = _shingles(left, rule), _shingles(right, rule)
-        if not a & b:
+        a, b = counted(left), counted(right)
+        if not a.keys() & b.keys():
             return 0.0
         if measure == "cosine":
-            shared, one, other = (math.fsum(x * x for x in weight(some)) for some in (a & b, a, b))
-            return shared / math.sqrt(one * other)
-        shared, one, other = (math.fsum(weight(some)) for some in (a & b, a, b))
+            one, other = (math.fsum((count * weight(run)) ** 2 for run, count in some.items()) for some in (a, b))
+            return math.fsum(a[run] * b[run] * weight(run) ** 2 for run in a.keys() & b.keys()) / math.sqrt(one * other)
+        shared, one, other = (math.fsum(n * weight(run) for run, n in some.items()) for some in (a & b, a, b))
         if measure == "jaccard":
             return shared / (one + other - shared)
         return shared / min(one, other) if measure == "containment" else 2 * shared / (one + other)
@@ -507,11 +563,30 @@ def _idf_score(job: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable
     return score
 
 
-def _score_of(receipt: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable[[Any, Any], float]:
+def _own_weights(receipt: dict[str, Any], folder: Path | None) -> dict[Any, float]:
+    """Return the user's weight of each shingle; those of a file if it has the hash that the receipt states."""
+    job = receipt["job"]
+    own = job.get("weights") or {}
+    listed = own.get("listed", {})
+    if "path" in own:
+        file = Path(own["folder"]) / own["path"] if folder is None else folder / Path(own["path"]).name
+        if not file.is_file() or _sha256(file) != own["sha256"]:
+            raise Unreadable(f"{own['path']} is not the file of weights of the run.")
+        rows = [list(row.values()) if "item" not in row else [row["item"], row["weight"]] for row in _rows(file)]
+        listed = {_key(item): float(weight) for item, weight in rows}
+    rule = {**job["rule"], "bag": False}
+    in_text = rule["unit"] != "token"
+    return {next(iter(_shingles(item if in_text else [item], rule))): weight for item, weight in listed.items()}
+
+
+def _score_of(receipt: dict[str, Any], items: Sequence[dict[str, Any]], folder: Path | None) -> Score:
     """Return the score of two items; shingles of more than `max_share` of all non-empty items do not count."""
     job = receipt["job"]
-    if job.get("weight", "none") == "idf" and not _has_unknown_weights(job):
-        return _idf_score(job, items)
+    is_weighted = job.get("weights") is not None or job.get("weight", "none") != "none"
+    if is_weighted:
+        if _has_unknown_weights(job):
+            raise Unreadable("they depend on weights that are not in the receipt.")
+        return _weighted_score(receipt, items, folder)
     if job.get("max_share") is None:
         return SCORES[receipt["items"]](job)
     sets = [_shingles(item, job["rule"]) for one in items for item in one.values() if item is not None]
@@ -521,16 +596,17 @@ def _score_of(receipt: dict[str, Any], items: Sequence[dict[str, Any]]) -> Calla
 
 
 def _audit_again(
-    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], size: int, report: Report
-) -> None:
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], score: Score, size: int,
+    report: Report,
+) -> None:  # fmt: skip
     """Draw items, compare each with all others, and see whether the result has their partners.
 
     An exact method has all of them. Of a planned recall, one partner of each drawn item is a trial.
     """
-    if "pairs" not in tables or receipt["job"].get("verify") is False or _has_unknown_weights(receipt["job"]):
+    if "pairs" not in tables or receipt["job"].get("verify") is False:
         report.unchecked.append("the recall: the result has no list of verified pairs")
         return
-    score, sign, bound = _score_of(receipt, items), receipt["scale"]["sign"], float(receipt["job"]["threshold"])
+    sign, bound = receipt["scale"]["sign"], float(receipt["job"]["threshold"])
     draw, found = random.Random(receipt["seal"]), {(_key(row["left"]), _key(row["right"])) for row in tables["pairs"]}
     left, right = items[0], items[-1]
     names = [name for name, item in left.items() if item is not None]
@@ -559,11 +635,11 @@ def _audit_again(
 
 
 def _check_ranks(
-    receipt: dict[str, Any], rows: list[Row], items: Sequence[dict[str, Any]], audit: int, report: Report
+    receipt: dict[str, Any], rows: list[Row], items: Sequence[dict[str, Any]], score: Score, audit: int, report: Report
 ) -> None:
     """Check that ranks count from 1 with scores in order, and that no item is nearer than those of drawn items."""
     column, sign = receipt["scale"]["column"], receipt["scale"]["sign"]
-    score, left, right = _score_of(receipt, items), items[0], items[-1]
+    left, right = items[0], items[-1]
     nearest: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         nearest[_key(row["left"])].append(row)
@@ -595,7 +671,7 @@ def _scored(score: Callable[[Any, Any], float], left: Any, right: Any) -> float:
         return math.nan
 
 
-def _set_score(job: dict[str, Any], common: frozenset[Any] = frozenset()) -> Callable[[Any, Any], float]:
+def _set_score(job: dict[str, Any], common: frozenset[Any] = frozenset()) -> Score:
     rule, measure = job["rule"], job["measure"]
     known: dict[Any, set[Any]] = {}
 
@@ -682,7 +758,7 @@ def _words(text: str, rule: dict[str, Any]) -> list[str]:
     return [word for word in out if word]
 
 
-def _vector_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
+def _vector_score(job: dict[str, Any]) -> Score:
     def score(left: Sequence[float], right: Sequence[float]) -> float:
         a, b = _as_float32(left), _as_float32(right)
         if job["measure"] == "distance":
@@ -702,7 +778,7 @@ def _as_float32(numbers: Sequence[float]) -> list[float]:
     return floats
 
 
-def _string_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
+def _string_score(job: dict[str, Any]) -> Score:
     def score(left: str, right: str) -> float:
         left, right = ("".join(_folded(char, job) for char in text) for text in (left, right))
         row = list(range(len(right) + 1))
@@ -719,7 +795,7 @@ def _string_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
     return score
 
 
-def _face_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
+def _face_score(job: dict[str, Any]) -> Score:
     def score(left: Sequence[float], right: Sequence[float]) -> float:
         both = list(zip(_as_float32(left), _as_float32(right), strict=True))
         return sum(1 for x, y in both if abs(x - y) <= job["tolerance"]) / len(both)
@@ -727,14 +803,14 @@ def _face_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
     return score
 
 
-def _code_score(_: dict[str, Any]) -> Callable[[Any, Any], float]:
+def _code_score(_: dict[str, Any]) -> Score:
     return lambda left, right: float((left ^ right).bit_count())
 
 
 STEM = 6  # letters of a word that count in the search for rewordings
 
 
-SCORES: dict[str, Callable[[dict[str, Any]], Callable[[Any, Any], float]]] = {
+SCORES: dict[str, Callable[[dict[str, Any]], Score]] = {
     "documents": _set_score,
     "vectors": _vector_score,
     "strings": _string_score,
@@ -748,17 +824,17 @@ SCORES: dict[str, Callable[[dict[str, Any]], Callable[[Any, Any], float]]] = {
 # Records: the similarity of each field, and the score from the weights or match weights in the receipt
 
 
-UNITS = {  # each unit with the one that it is converted to, and the factor
+CONVERTED_UNITS = {  # each unit with the one that it is converted to, and the factor
     "tb": ("gb", 1000), "gb": ("gb", 1), "mb": ("mb", 1), "kg": ("g", 1000), "g": ("g", 1), "mg": ("mg", 1),
     "oz": ("oz", 1), "lb": ("lb", 1), "lbs": ("lb", 1), "l": ("ml", 1000), "cl": ("ml", 10), "ml": ("ml", 1),
     "km": ("km", 1), "cm": ("mm", 10), "mm": ("mm", 1), "inch": ("in", 1), "inches": ("in", 1), "in": ("in", 1),
     '"': ("in", 1), "ghz": ("mhz", 1000), "mhz": ("mhz", 1), "kw": ("w", 1000), "watt": ("w", 1), "w": ("w", 1),
     "mp": ("mp", 1), "megapixel": ("mp", 1), "mah": ("mah", 1),
 }  # fmt: skip
-UNIT_NAMES = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-QUANTITY = re.compile(rf"(?<![\w.])(\d+(?:[.,]\d+)?)([ -]?)({UNIT_NAMES})(?!\w)", re.IGNORECASE)
+NAMES_OF_UNITS = "|".join(sorted(map(re.escape, CONVERTED_UNITS), key=len, reverse=True))
+NUMBER_WITH_UNIT = re.compile(rf"(?<![\w.])(\d+(?:[.,]\d+)?)([ -])?({NAMES_OF_UNITS})(?!\w)", re.IGNORECASE)
 APART_UNITS = {"in": "", "w": "", "l": "l", "g": "g"}  # apart from the number these are words, or units in lower case
-MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 LEVEL_EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)
 AGREEMENT = 4  # the level from which fields agree
 INITIAL_LIKENESS, LETTERS_IN_WORD, SHARE_OF_WEIGHTS, RIVAL_SHARE = 0.9, 64, 0.3, 1.5
@@ -775,10 +851,10 @@ def _quantities(text: str) -> str:
     def joined(found: re.Match[str]) -> str:
         if found[2] == " " and found[3] != APART_UNITS.get(found[3].lower(), found[3]):
             return found[0]
-        unit, factor = UNITS[found[3].lower()]
+        unit, factor = CONVERTED_UNITS[found[3].lower()]
         return f"{float(found[1].replace(',', '.')) * factor:g}".replace(".", "p") + unit
 
-    return QUANTITY.sub(joined, text)
+    return NUMBER_WITH_UNIT.sub(joined, text)
 
 
 def _codes(text: str) -> str:
@@ -787,7 +863,7 @@ def _codes(text: str) -> str:
     for word in re.findall(r"[^\W_]+(?:[-/.][^\W_]+)*", _quantities(re.sub(r"\S+@\S+", " ", text)).lower()):
         for code in (re.sub("[-/.]", "", word), *re.split("[-/.]", word)):
             digits = sum(letter.isdigit() for letter in code)
-            plain = re.fullmatch(rf"\d+(p\d+)?({UNIT_NAMES}|st|nd|rd|th|s|x\d+)", code)
+            plain = re.fullmatch(rf"\d+(p\d+)?({NAMES_OF_UNITS}|st|nd|rd|th|s|x\d+)", code)
             if digits and len(code) >= 4 and (len(code) >= 5 if digits == len(code) else plain is None):
                 found[code] = None
     return " ".join(found)
@@ -864,7 +940,9 @@ def _word_likeness(a: str, b: str) -> float:
     return 0.0 if edits > most else 1 - edits / longer
 
 
-def _joined_words(a: list[str], free_a: list[bool], b: list[str], free_b: list[bool], weight: Any) -> float:
+def _joined_words(
+    a: list[str], free_a: list[bool], b: list[str], free_b: list[bool], weight: Callable[[str], float]
+) -> float:
     """Match two neighbouring words of one value with one of the other; return what they share."""
     here = there = 0.0
     for i in range(len(a) - 1):
@@ -891,13 +969,15 @@ def _words_likeness(a: list[str], b: list[str], weight: Callable[[str], float]) 
     if any(free_a):
         shared += _joined_words(a, free_a, b, free_b, weight) + _joined_words(b, free_b, a, free_a, weight)
     for word in (word for i, word in enumerate(a) if free_a[i]):
-        likeness = [(_word_likeness(word, other), -j) for j, other in enumerate(b) if free_b[j]]
-        best, place = max(likeness, default=(0.0, 0))
-        if best > 0:
-            free_b[-place] = False
-            one, other = weight(word), weight(b[-place])
-            all_a, all_b = all_a - one + min(one, other), all_b - other + min(one, other)
-            shared += best * min(one, other)
+        best, place = 0.0, -1
+        for j, other in enumerate(b):
+            if free_b[j] and (likeness := _word_likeness(word, other)) > best:
+                best, place = likeness, j
+        if place >= 0:
+            free_b[place] = False
+            mine, theirs = weight(word), weight(b[place])
+            all_a, all_b = all_a - mine + min(mine, theirs), all_b - theirs + min(mine, theirs)
+            shared += best * min(mine, theirs)
     both = math.sqrt(max(all_a * all_b, 0.0))
     return min(1.0, shared / both) if both > 0 else float(a == b)
 
@@ -916,18 +996,20 @@ class _RecordModel:
         rows = [(side, name, row) for side, one in enumerate(items) for name, row in one.items()]
         self.values: dict[tuple[int, str], list[str | None]] = {(side, name): [] for side, name, _ in rows}
         self.numbers: list[dict[str, float]] = []
-        for field in self.fields:
-            texts = self._texts(field, [row for _, _, row in rows])
-            folded = [self._value(field, text) for text in texts]
+        for rule in self.fields:
+            texts = self._texts(rule, [row for _, _, row in rows])
+            folded = [self._value(rule, text) for text in texts]
             for (side, name, _), value in zip(rows, folded, strict=True):
                 self.values[side, name].append(value)
             known = zip(folded, texts, strict=True)
-            self.numbers.append({v: _number_of(t or "") for v, t in known if v} if field["compare"] == "number" else {})
-        everyone = [(side, *self.values[side, name]) for side, name, _ in rows if any(self.values[side, name])]
+            self.numbers.append({v: _number_of(t or "") for v, t in known if v} if rule["compare"] == "number" else {})
+        everyone = [(side, tuple(self.values[side, name])) for side, name, _ in rows if any(self.values[side, name])]
         collapsed = not job["one_to_one"] and job["blocking"] is None and not receipt.get("limited")
         self.classes = list(dict.fromkeys(everyone)) if collapsed else everyone
-        self.word_weights = [self._rarity([value[1 + n] for value in everyone]) for n in range(len(self.fields))]
-        self.whole_weights = self._rarity([" ".join(map(" ".join, map(_words_of, filter(None, value[1:])))) for value in self.classes])
+        self.word_weights = [self._rarity([values[n] for _, values in everyone]) for n in range(len(self.fields))]
+        self.whole_weights = self._rarity(
+            [" ".join(word for value in values if value for word in _words_of(value)) for _, values in self.classes]
+        )
         self.frequency = [self._frequencies(n) for n in range(len(self.fields))]
 
     def _texts(self, field: Row, rows: list[Row]) -> list[str | None]:
@@ -955,11 +1037,14 @@ class _RecordModel:
 
     def _frequencies(self, n: int) -> Callable[[str], float]:
         """Return the term-frequency adjustment: the share of equal pairs over that of the records with the value."""
-        held = [Counter(v[1 + n] for v in self.classes if v[1 + n] and v[0] == side) for side in (0, 1)]
+        held = [Counter(v[n] for of, v in self.classes if v[n] and of == side) for side in (0, 1)]
         both = held[0] + held[1]
         total = both.total()
         if self.across:
-            known, equal = held[0].total() * held[1].total(), sum(held[0][v] * held[1][v] for v in held[0])
+            known, equal = (
+                float(held[0].total() * held[1].total()),
+                float(sum(held[0][v] * held[1][v] for v in held[0])),
+            )
         else:
             known, equal = total * (total - 1) / 2, sum(c * (c - 1) for c in both.values()) / 2
         usual = max(equal, 0.5) / max(known, 1)
@@ -1020,18 +1105,18 @@ class _RecordModel:
         place = {field["column"]: n for n, field in enumerate(self.fields)}
         adjusted = any(field.get("explained") is not None for field in self.fields)
         made = {}
-        for n, (field, level) in enumerate(zip(self.fields, levels, strict=True)):
+        for n, (rule, level) in enumerate(zip(self.fields, levels, strict=True)):
             if level < 0:
-                made[field["column"]] = math.nan
+                made[rule["column"]] = math.nan
                 continue
-            weight = field["bits"][level]
+            weight = rule["bits"][level]
             if adjusted and a[n] == b[n]:
                 weight += self.frequency[n](a[n] or "")
             less = sum(
-                lift[level] for by, lift in (field.get("explained") or {}).items()
+                lift[level] for by, lift in (rule.get("explained") or {}).items()
                 if by in place and levels[place[by]] >= AGREEMENT
             )  # fmt: skip
-            made[field["column"]] = max(min(weight, 0.0), min(max(weight, 0.0), weight - less))
+            made[rule["column"]] = max(min(weight, 0.0), min(max(weight, 0.0), weight - less))
         bits = self.rules["prior"] + sum(part for part in made.values() if not math.isnan(part))
         return 1 / (1 + 2.0 ** -max(-60.0, min(60.0, bits))), made
 
@@ -1064,9 +1149,10 @@ def _check_records(
     receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], sample: int | None,
     report: Report,
 ) -> None:  # fmt: skip
-    """Compute the contribution of each field and the score again; competing pairs lower scores between two tables."""
+    """Compute the contribution of each field and the score again; competing pairs may lower scores."""
     model, column = _RecordModel(receipt, items), receipt["scale"]["column"]
-    has_rivals = model.across and model.rules.get("prior") is None and model.rules["rivals"] is not False
+    rivals = model.rules["rivals"] if model.rules.get("prior") is None else False
+    has_rivals = rivals == "each" or (model.across and rivals is not False)
     draw = random.Random(receipt["seal"])
     for name, ours, theirs in (("pairs", "left", "right"), ("removed", "id", "kept")):
         rows = tables.get(name, [])
@@ -1079,15 +1165,15 @@ def _check_records(
                 expected = 1.0
             stated, who = float(row[column]), f"{name}: {row[ours]}, {row[theirs]}"
             if has_rivals:
-                made = {field: part / RIVAL_SHARE for field, part in made.items()}
+                made = {named: part / RIVAL_SHARE for named, part in made.items()}
             else:
                 near = math.isclose(expected, stated, rel_tol=RECORD_ERROR, abs_tol=RECORD_ERROR)
                 report.expect(near, f"{who} have the {column} {stated}, computed {expected}")
-            for field, part in made.items() if len(made.keys() & row.keys()) == len(made) else ():
-                given = math.nan if row[field] in (None, "") else float(row[field])
+            for name_of, part in made.items() if made.keys() <= row.keys() else ():
+                given = math.nan if row[name_of] in (None, "") else float(row[name_of])
                 near = math.isclose(part, given, rel_tol=RECORD_ERROR, abs_tol=RECORD_ERROR)
                 both = math.isnan(part) and math.isnan(given)
-                report.expect(near or both, f"{who}: {field!r} contributes {given}, computed {part}")
+                report.expect(near or both, f"{who}: {name_of!r} contributes {given}, computed {part}")
         if rows:
             what = "contributions of fields" if has_rivals else "scores and contributions of fields"
             report.checked.append((f"{what} of {name} computed again, of {len(rows):,}",
@@ -1185,7 +1271,7 @@ def _check_scrub(
     if _is_folder_of_texts(files, source):
         given = [{"text": _opened(file).decode()} for file in files]
     else:
-        given = [row for file in files for row in _rows(file)]
+        given = [row for file in files for row in _rows(file, source)]
     cuts: dict[int, list[Row]] = defaultdict(list)
     for row in tables["removed"]:
         cuts[row["row"]].append(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import csv
 import json
 import random
 import shutil
@@ -268,6 +269,115 @@ def test_scores_of_other_kinds(tmp_path: Path) -> None:
         pq.write_table(pa.Table.from_pylist(rows, before.schema), folder / f"{table}.parquet")
         reseal(folder)
         assert check_result(folder, sample=None).problems, name
+
+
+def people(file: Path, seed: int, name: str = "id") -> Path:
+    """Records with typing errors, dates, prices, units, codes and missing values."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(60):
+        words = draw.choices(WORDS, k=4)
+        code = f"KX-{draw.randrange(100, 130)}B"
+        row = {"title": f"{' '.join(words[:3])} {code} {draw.choice(['1 TB', '500 GB', '3.5-inch'])}", "maker": words[3],
+               "born": f"{draw.randrange(1950, 1999)}-0{draw.randrange(1, 9)}-1{draw.randrange(9)}",
+               "price": f"{draw.randrange(9, 900)}.50"}  # fmt: skip
+        rows.append({name: f"{seed}-{number}", **row})
+        if number % 2:
+            text = row["title"].replace(words[0], words[0][:-2] + words[0][-1] + "x").replace("1 TB", "1000gb")
+            other = {**row, "title": draw.choice([text, row["title"].upper(), f"Zo\u00eb's {text}"])}
+            other |= draw.choice([{"born": ""}, {"price": "12"}, {"maker": words[3] + "s"}, {}])
+            rows.append({name: f"{seed}-{number}b", **other})
+    draw.shuffle(rows)
+    with file.open("w", newline="") as out:
+        writer = csv.DictWriter(out, rows[0], delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+RECORD_CASES: list[tuple[dict[str, Any], bool]] = [
+    ({}, False), ({"weights": "em"}, False), ({"weights": "equal", "threshold": 0.6}, False), ({}, True),
+    ({"weights": "em"}, True), ({"one_to_one": True}, True),
+]  # fmt: skip
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "the contribution of each field")
+@pytest.mark.parametrize(("options", "across"), RECORD_CASES, ids=str)
+def test_records(tmp_path: Path, options: dict[str, Any], across: bool) -> None:
+    file, other = people(tmp_path / "a.csv", 1), people(tmp_path / "b.csv", 1) if across else None
+    folder = la.records.pairs(file, against=other, **options).save(tmp_path / "r")
+    report = check_result(folder, sample=None)
+    table, receipt = pq.read_table(folder / "pairs.parquet"), json.loads((folder / "receipt.json").read_text())
+    assert table.num_rows > 10
+    assert report.problems == []
+    assert any("of fields of pairs computed again" in what for what, _ in report.checked)
+    draw = random.Random(3)
+    wrong = [name for name in table.column_names if name not in ("left", "right", "(rivals)")]
+    scores = [] if report.unchecked else [receipt["scale"]["column"]]
+    for name in (name for name in wrong if name in scores or name != receipt["scale"]["column"]):
+        values = table[name].to_pylist()
+        place = draw.choice([at for at, value in enumerate(values) if value])
+        values[place] *= 0.999
+        changed = table.set_column(table.column_names.index(name), name, pa.array(values, table[name].type))
+        pq.write_table(changed, folder / "pairs.parquet")
+        reseal(folder)
+        assert check_result(folder, sample=None).problems, name
+    pq.write_table(table, folder / "pairs.parquet")
+    for rule in receipt["job"]["rules"]["fields"]:
+        before = dict(rule)
+        rule |= {"weight": rule["weight"] + 0.1} if "weight" in rule else {"bits": [one + 0.1 for one in rule["bits"]]}
+        reseal(folder, receipt)
+        assert check_result(folder, sample=None).problems, rule
+        rule |= before
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "own weights")
+@pytest.mark.parametrize("how", ["file", "dict"])
+def test_own_weights(tmp_path: Path, how: str) -> None:
+    weights: Any = {WORDS[0]: 5.0, WORDS[7]: 0.25, WORDS[20].upper(): 3}
+    if how == "file":
+        (tmp_path / "w.csv").write_text("item,weight\n" + "".join(f"{name},{one}\n" for name, one in weights.items()))
+        weights = tmp_path / "w.csv"
+    for options in ({}, {"weight": "idf"}, {"bag": True, "measure": "cosine"}, {"measure": "containment"}):
+        place = tmp_path / ("with " + "-".join(options))
+        folder = la.pairs(corpus(tmp_path / "c.jsonl"), threshold=0.4, k=1, weights=weights, **options).save(place)
+        report = check_result(folder, sample=None)
+        assert (report.problems, report.unchecked) == ([], [])
+    if how == "dict":
+        receipt = json.loads((folder / "receipt.json").read_text())
+        receipt["job"]["weights"]["listed"][WORDS[0]] = 1.0
+        reseal(folder, receipt)
+        assert check_result(folder, sample=None).problems
+    else:
+        weights.write_text("item,weight\n")
+        assert "is not the file of weights" in check_result(folder, sample=None).unchecked[0]
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "`.npy`")
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_arrays(tmp_path: Path, kind: str) -> None:
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).normal(size=(30, 3)).astype(kind))
+    folder = la.vectors.pairs(tmp_path / "v.npy", min_cosine=0.9).save(tmp_path / "r")
+    report = check_result(folder, sample=None, audit=5)
+    assert (report.problems, report.unchecked) == ([], [])
+    table = pq.read_table(folder / "pairs.parquet")
+    values = table["cosine"].to_pylist()
+    values[0] = 0.95
+    pq.write_table(table.set_column(2, "cosine", pa.array(values)), folder / "pairs.parquet")
+    reseal(folder)
+    assert check_result(folder, sample=None).problems
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "in UTF-16")
+def test_encodings_and_delimiters(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in corpus(tmp_path / "c.jsonl").read_text().splitlines()]
+    text = "id|text\n" + "".join(f"{row['id']}|{row['text']}\n" for row in rows)
+    for encoding in ("utf-8", "utf-16", "latin-1"):
+        (tmp_path / "c.csv").write_text(text.encode(encoding, "ignore").decode(encoding), encoding=encoding)
+        source = la.Files(tmp_path / "c.csv", encoding="latin-1") if encoding == "latin-1" else tmp_path / "c.csv"
+        report = check_result(la.pairs(source, threshold=0.4).save(tmp_path / encoding), sample=None)
+        assert (report.problems, report.unchecked) == ([], [])
+        assert dict(report.checked)["input files compared with their hashes"] == 1
 
 
 @pytest.mark.promise("docs/how-to/verify.md", "a missing pair")

@@ -333,7 +333,7 @@ def _own_weights(given: Any, baskets: Baskets, rule: ShingleRule) -> OwnWeights:
     places = np.asarray(at.fill_null(-1), np.int64)
     known = np.flatnonzero(places >= 0)
     lists = pa.LargeListArray.from_arrays(int64(np.arange(len(known) + 1)), int64(known))
-    return own_weights(shingle(lists, rule), baskets.items.take(int64(known)), weights[places[known]])
+    return own_weights(shingle(lists, rule), baskets.items.take(int64(known)), weights[places[known]], given)
 
 
 def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:

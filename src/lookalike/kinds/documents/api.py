@@ -365,4 +365,4 @@ def _own_weights(given: Any, rule: ShingleRule) -> OwnWeights:
     texts = items.cast(pa.large_string())
     if rule.unit == "token":
         texts = pa.LargeListArray.from_arrays(pa.array(range(len(items) + 1), pa.int64()), items)
-    return own_weights(shingle(texts, rule), items, weights)
+    return own_weights(shingle(texts, rule), items, weights, given)

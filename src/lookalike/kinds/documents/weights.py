@@ -6,7 +6,8 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,35 @@ from lookalike.core.candidates import Items
 from lookalike.core.measures import SetMeasure
 from lookalike.errors import InputError, UsageError, listed
 from lookalike.io.columns import as_numbers
+from lookalike.io.origin import sha256_of
 from lookalike.io.tables import OpenTable, as_ids, open_table
 from lookalike.kernels import bounds
 from lookalike.kinds.documents.kernels import weighted
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9  # squares and sums of weights must not overflow or vanish
+LISTED_WEIGHTS = 1000  # maximum number of weights that a receipt lists
 FIRST_SLOTS = 1 << 12  # hash table of the vocabulary at the beginning
 
 
 @dataclass(frozen=True, eq=False)
 class OwnWeights:
-    """The weights that the user gave. elements u64[w], ascending; weights f64[w]. Other elements weigh 1."""
+    """The weights that the user gave. elements u64[w], ascending; weights f64[w]. Other elements weigh 1.
+
+    given: the file that they come from, or the items with their weights, for the receipt.
+    """
 
     elements: U64
     weights: F64
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the number and a hash of the weights, for the receipt."""
+        """Return the number, a hash and the source of the weights, for the receipt."""
         content = self.elements.astype("<u8").tobytes() + self.weights.astype("<f8").tobytes()
-        return {"count": len(self.weights), "blake2b": hashlib.blake2b(content, digest_size=16).hexdigest()}
+        return {
+            "count": len(self.weights),
+            "blake2b": hashlib.blake2b(content, digest_size=16).hexdigest(),
+            **self.given,
+        }
 
     def of(self, vocabulary: U64) -> tuple[F64, npt.NDArray[np.bool_]]:
         """Return the weight of each element, and whether the user gave it."""
@@ -97,8 +108,18 @@ def _checked(items: list[Any], weights: list[Any], name: str) -> tuple[pa.Array,
     return pa.array([item if kind == pa.int64() else str(item) for item in items], kind), np.array(weights, np.float64)
 
 
-def own_weights(sets: Sets, items: pa.Array, weights: F64) -> OwnWeights:
-    """Return the weights by element. sets: the shingles of each item, of which there must be one."""
+def described(given: Any) -> dict[str, Any]:
+    """Return the file of the weights and its hash, or the items with their weights if there are not too many."""
+    if isinstance(given, Mapping):
+        few = len(given) <= LISTED_WEIGHTS
+        return {"listed": {str(item): float(weight) for item, weight in given.items()}} if few else {}
+    if not isinstance(given, str | os.PathLike) or not os.path.isfile(given):
+        return {}
+    return {"path": os.fspath(given), "folder": os.getcwd(), "sha256": sha256_of(Path(given))}
+
+
+def own_weights(sets: Sets, items: pa.Array, weights: F64, given: Any) -> OwnWeights:
+    """Return the weights by element. sets: the shingles of each item, of which there must be one. given: by users."""
     sizes = sets.sizes
     if len(odd := np.flatnonzero(sizes != 1)):
         first = int(odd[0])
@@ -114,7 +135,7 @@ def own_weights(sets: Sets, items: pa.Array, weights: F64) -> OwnWeights:
         pair = sorted(items[int(order[at])].as_py() for at in (different[0], different[0] + 1))
         raise UsageError(f"weights: {pair[0]!r} and {pair[1]!r} are the same shingle and have different weights.")
     keep = np.append(elements[1:] != elements[:-1], True) if len(elements) else np.empty(0, np.bool_)
-    return OwnWeights(elements[keep], weights[keep])
+    return OwnWeights(elements[keep], weights[keep], described(given))
 
 
 @dataclass(frozen=True)
