@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from lookalike.io.addresses import ANONYMOUS, scheme_of
 from lookalike.io.stores import ALIASES, ATTEMPTS, ObjectInfo, ObjectStore, RequestRefused
 
+NOT_THERE = "No such file or directory"
 UPLOAD_BYTES = 8 << 20  # bytes of an upload that are written at a time
 CONNECT_SECONDS, REQUEST_SECONDS = 10, 60  # of S3
 
@@ -46,9 +47,11 @@ class ArrowStore(ObjectStore):
 
         key = self._key(address).rstrip("/")
         try:
-            inside = self._fs.get_file_info(FileSelector(key, recursive=True))
-        except FileNotFoundError:
-            return []
+            inside = self._fs.get_file_info(FileSelector(key, recursive=True, allow_not_found=True))
+        except OSError as error:  # Google's client raises it in spite of that
+            if isinstance(error, FileNotFoundError) or error.errno == errno.ENOENT or NOT_THERE in str(error):
+                return []
+            raise
         names = sorted(one.path[len(key) + 1 :] for one in inside if one.type == FileType.File)
         return [f"{address.rstrip('/')}/{name}" for name in names]
 
@@ -93,8 +96,21 @@ def _arrow_file_system(address: str) -> Any:
         )  # fmt: skip
     if scheme == "gs":
         return fs.GcsFileSystem(anonymous=anonymous)
-    account = parts.netloc.partition("@")[2].partition(".")[0] or env.get("AZURE_STORAGE_ACCOUNT_NAME")
+    return _azure(parts.netloc.partition("@")[2].partition(".")[0])
+
+
+def _azure(account: str) -> Any:
+    """Return the file system of a storage account, or of the one that the environment names."""
+    from pyarrow import fs
+
+    env = os.environ
+    said = dict(part.split("=", 1) for part in env.get("AZURE_STORAGE_CONNECTION_STRING", "").split(";") if "=" in part)
+    account = account or env.get("AZURE_STORAGE_ACCOUNT_NAME") or said.get("AccountName", "")
     if not account:
         raise RequestRefused("no storage account; set AZURE_STORAGE_ACCOUNT_NAME, or use abfs://CONTAINER@ACCOUNT...")
-    key = env.get("AZURE_STORAGE_KEY") or env.get("AZURE_STORAGE_ACCOUNT_KEY")
-    return fs.AzureFileSystem(account, account_key=key, sas_token=env.get("AZURE_STORAGE_SAS_TOKEN"))
+    place = urlsplit(said.get("BlobEndpoint", ""))
+    server = {f"{kind}_storage_{part}": value for kind in ("blob", "dfs") for part, value in
+              (("authority", place.netloc), ("scheme", place.scheme)) if value}  # fmt: skip
+    key = env.get("AZURE_STORAGE_KEY") or env.get("AZURE_STORAGE_ACCOUNT_KEY") or said.get("AccountKey")
+    token = env.get("AZURE_STORAGE_SAS_TOKEN") or said.get("SharedAccessSignature")
+    return fs.AzureFileSystem(account, account_key=key, sas_token=token, **server)
