@@ -37,6 +37,7 @@ Lines = Annotated[bool, o.option(o.RUN, "--lines", help="Read text files line by
 class KindOfItem(Enum):
     documents = "documents"
     sets = "sets"
+    baskets = "baskets"
     vectors = "vectors"
     bits = "bits"
     strings = "strings"
@@ -225,6 +226,11 @@ class IndexQueryOptions(TypedDict, total=False):
                "(or of which a longer text holds it).", unset="the threshold decides", panel=o.WHAT, range="(0, 1]"),
     ]  # fmt: skip
     top: Annotated[int | None, Option(None, "Largest number of matches of an item.", unset="all", panel=o.WHAT)]
+    others: Annotated[
+        bool,
+        Option(False, "Leave the stored item with the id of a query out of its matches: the item itself.",
+               panel=o.WHAT),
+    ]  # fmt: skip
     column: Annotated[
         str | None,
         Option(
@@ -288,7 +294,8 @@ def query(
             if files := getattr(items, "files", None):  # of pictures: a file is no match of itself
                 table = query_files(index, items, files, threshold, top, sample)
             else:
-                table = index.query_table(items, threshold=threshold, k=top, sample=sample)
+                own = _own_ids(ids) if options["others"] else None
+                table = index.query_table(items, threshold=threshold, k=top, others_than=own, sample=sample)
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
@@ -316,6 +323,13 @@ def query(
             f"{formatting.count(matches.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
             + (f" · wrote {output}" if output else ""),
         )
+
+
+def _own_ids(ids: Any) -> Any:
+    """Return the ids of queries whose own items are left out."""
+    if ids is None:
+        raise UsageError("--others needs the ids of the items to look for; give --id, the column of their ids.")
+    return ids
 
 
 def _bound(index: Index, options: dict[str, Any]) -> float | None:

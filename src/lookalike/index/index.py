@@ -21,7 +21,7 @@ from lookalike.index import grouping, quotations, sources, stores, transfer
 from lookalike.index.inspection import Checked
 from lookalike.index.items import Batch, ids_of
 from lookalike.index.kinds import IndexKind, PassageFinder, kind_again, make_kind
-from lookalike.index.new_items import NewItemFilter, blocks
+from lookalike.index.new_items import NewItemFilter, blocks, check_ids
 from lookalike.index.options import IndexOptions
 from lookalike.index.quotations import Quotation
 from lookalike.index.recall import RECALL_SAMPLE, IndexRecall, QuerySample, of_queries, of_stored
@@ -79,10 +79,10 @@ class Index:
     ) -> Index:  # fmt: skip
         """Create a new, empty index.
 
-        place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
-        records, images, faces, passages. store_items: store the items as they were given (for pictures, their paths),
-        not only their features. Options of None have the default of the kind; an option that the kind does not have is
-        refused.
+        place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, baskets, vectors, bits,
+        strings, records, images, faces, passages. store_items: store the items as they were given (for pictures, their
+        paths), not only their features. Options of None have the default of the kind; an option that the kind does not
+        have is refused.
         """
         item_kind = make_kind(kind, {name: value for name, value in options.items() if value is not None})
         keeps = store_items and not item_kind.is_own_feature
@@ -202,14 +202,27 @@ class Index:
 
     # Queries
 
-    def query(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> list[list[Match]]:
+    def query(
+        self, items: Any, *, threshold: float | None = None, k: int | None = None, others_than: Any = None,
+    ) -> list[list[Match]]:  # fmt: skip
         """Return the matches of each item, nearest first; at equal scores the item that was added first comes first.
 
         Every match is scored exactly. An item of the index that is exactly at the threshold is found with at least the
         probability that `info` states, and nearer items with a higher one. threshold: a stricter threshold than that of
-        the index. k: return only the k nearest of the matches that reach the threshold.
+        the index. k: return only the k nearest of the matches that reach the threshold. others_than: an id for each
+        item; the stored item with this id, such as the item itself, is left out of its matches.
         """
-        return self._query(items, threshold, k)
+        if others_than is None:
+            return self._query(items, threshold, k)
+        return self._without(ids_of(others_than), k, self._query(items, threshold, None if k is None else k + 1))
+
+    def _without(self, ids: pa.Array, k: int | None, results: list[list[Match]]) -> list[list[Match]]:
+        """Leave the item with the id of a query out of its matches, of which at most k remain."""
+        check_ids(ids, len(results))
+        return [
+            [match for match in found if match.id != own][:k]
+            for own, found in zip(ids.to_pylist(), results, strict=True)
+        ]
 
     def measure_recall(
         self, *, threshold: float | None = None, sample: int = RECALL_SAMPLE, seed: int = 42,
@@ -255,13 +268,17 @@ class Index:
         return out
 
     def query_table(
-        self, items: Any, *, threshold: float | None = None, k: int | None = None, sample: QuerySample | None = None,
+        self, items: Any, *, threshold: float | None = None, k: int | None = None, others_than: Any = None,
+        sample: QuerySample | None = None,
     ) -> pa.Table:  # fmt: skip
         """Return the matches of `query` as a table: query (position of the item), id, and similarity or distance.
 
-        sample: keeps some of the queries, whose recall `recall_of` measures.
+        others_than: as for `query`. sample: keeps some of the queries, whose recall `recall_of` measures.
         """
-        results = self._query(items, threshold, k, sample=sample)
+        more = k if k is None or others_than is None else k + 1
+        results = self._query(items, threshold, more, sample=sample)
+        if others_than is not None:
+            results = self._without(ids_of(others_than), k, results)
         rows = [(number, *match) for number, matches in enumerate(results) for match in matches]
         query, ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
         kind = self.store.id_type() or pa.int64()

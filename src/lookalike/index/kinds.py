@@ -126,6 +126,7 @@ def too_loose(threshold: float, found: str, nearer: str = "nearer") -> UsageErro
 KINDS = {  # module and class of each kind, imported on first use
     "documents": "lookalike.kinds.documents.index:DocumentKind",
     "sets": "lookalike.kinds.documents.index:SetKind",
+    "baskets": "lookalike.kinds.baskets.index:BasketKind",
     "vectors": "lookalike.kinds.vectors.index:VectorKind",
     "bits": "lookalike.kinds.bits.index:BitKind",
     "strings": "lookalike.kinds.strings.index:StringKind",

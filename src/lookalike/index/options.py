@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed, without_value
 from lookalike.core.shingle_options import HashBits, Normalize, ShingleLength, ShingleUnit
+from lookalike.kinds.baskets.options import BasketSourceOptions
 from lookalike.kinds.documents.options import DocumentOptions
 from lookalike.kinds.faces.options import FaceOptions
 from lookalike.kinds.images.options import Hash, ImageOptions
@@ -20,17 +21,17 @@ class IndexOptions(TypedDict, total=False):
 
     threshold: Annotated[
         float | None,
-        Option(None, "How near items must be to match: a similarity (documents, sets, records), degrees (vectors), "
-               "bits (bits), edits (strings), bits of a hash (images), a share of the measurements (faces), or of "
-               "the words of the shorter text (passages).",
-               unset="documents, sets and passages 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records "
-               "from the sample", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL),
+        Option(None, "How near items must be to match: a similarity (documents, sets, baskets, records), degrees "
+               "(vectors), bits (bits), edits (strings), bits of a hash (images), a share of the measurements "
+               "(faces), or of the words of the shorter text (passages).",
+               unset="documents, sets and passages 0.8, baskets 0.5, vectors 10, bits 8, strings 2, images 10, faces "
+               "0.5, records from the sample", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL),
     ]  # fmt: skip
     recall: Annotated[float | None, changed(shared.Recall, default=None, unset="0.99; faces 0.95")]
     measure: Annotated[
         str | None,
-        Option(None, "jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
-               "indel (strings).", unset="the first of these", panel=SIMILARITY_PANEL),
+        Option(None, "jaccard, dice or cosine (documents, sets, baskets); angle, cosine or distance (vectors); "
+               "levenshtein or indel (strings).", unset="the first of these", panel=SIMILARITY_PANEL),
     ]  # fmt: skip
     dimensions: Annotated[
         int | None,
@@ -73,6 +74,9 @@ class IndexOptions(TypedDict, total=False):
     min_likeness: Annotated[float | None, without_value(ImageOptions, "min_likeness")]
     tolerance: Annotated[float | None, without_value(FaceOptions, "tolerance")]
     grid: Annotated[str | tuple[int, int] | None, without_value(FaceOptions, "grid")]
+    set: Annotated[str | None, without_value(BasketSourceOptions, "set")]
+    item: Annotated[str | None, without_value(BasketSourceOptions, "item")]
+    separator: Annotated[str | None, without_value(BasketSourceOptions, "separator")]
     min_tokens: Annotated[int | None, without_value(PassageOptions, "min_tokens")]
     fields: Annotated[
         Sequence[str] | None,

@@ -38,6 +38,7 @@ CONTENT = {
     "strings": "text",
     "bits": "text",
     "sets": "items",
+    "baskets": "items",
     "vectors": "numbers",
     "records": "fields",
 }
@@ -311,7 +312,12 @@ class IndexView:
         return {item: self._content(stored) for item, stored in self._stored(items).items()}
 
 
-EXAMPLES = {"sets": '["milk", "tea"]', "vectors": "[0.1, 0.9]", "records": '{"name": "Ann Lee"}'}
+EXAMPLES = {
+    "sets": '["milk", "tea"]',
+    "baskets": '["milk", "tea"]',
+    "vectors": "[0.1, 0.9]",
+    "records": '{"name": "Ann Lee"}',
+}
 
 
 def _label(item: Any) -> Answer:

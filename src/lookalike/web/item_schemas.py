@@ -47,7 +47,7 @@ def form_of(kind: IndexKind) -> ItemSchema:
         return ItemSchema((StrictStr,), "A text.", "the quick brown fox jumps over the lazy dog")
     if kind.name == "strings":
         return ItemSchema((StrictStr,), "A string.", "Anna Meier")
-    if kind.name == "sets":
+    if kind.name in ("sets", "baskets"):
         return ItemSchema((list[StrictStr], list[Int]), "The elements of a set.", ["milk", "bread"])
     if kind.name == "vectors":
         size = any_kind.dimensions

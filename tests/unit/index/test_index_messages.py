@@ -22,7 +22,7 @@ from lookalike.index.stable_random import normal, order, words
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "texts"}, "kind 'texts' is unknown. Nearest: 'sets'. Choices: documents, sets, vectors"),
+        ({"kind": "texts"}, "kind 'texts' is unknown. Nearest: 'sets'. Choices: documents, sets, baskets, vectors"),
         ({"treshold": 0.5}, "has no option 'treshold'. Nearest: 'threshold'. Options: threshold, recall"),
         ({"threshold": 1.5}, "threshold is 1.5; expected a number above 0 and at most 1"),
         ({"measure": "overlap", "threshold": 3}, "cannot promise a recall for overlap"),

@@ -77,7 +77,7 @@ class SetKind:
         return read_texts(source, column, id, tokens=True)
 
     def settings(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in self.options() if name not in INDEX_RULE_OPTIONS}
+        own = {name: getattr(self, name) for name in SetKind.options() if name not in INDEX_RULE_OPTIONS}
         planned = {"bands": self.bands_and_rows.bands, "rows": self.bands_and_rows.rows}
         return own | planned | self.rule.as_dict()
 
