@@ -27,6 +27,7 @@ from records_unseen import generated
 from unseen_sets import Task
 
 HERE = Path(__file__).parent
+# promise: docs/how-to/records.md | One that states none now was right
 # promise: docs/how-to/records.md | compares the stated probabilities with the truth
 # promise: docs/how-to/records.md | too low where one entity has hundreds of rows
 
