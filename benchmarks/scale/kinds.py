@@ -31,6 +31,7 @@ from measure import measure
 # promise: docs/how-to/large.md | A million strings of 14 letters within 1 edit
 # promise: docs/how-to/large.md | A million vectors of 128 float32 numbers
 # promise: docs/how-to/large.md | Ten million within 1 GB took 287 core seconds
+# promise: docs/how-to/large.md | Three million within 300 MB took 55 core seconds
 ROWS = 1_000_000  # rows that are made at a time
 
 
@@ -143,6 +144,7 @@ def main() -> None:
                 source = make(folder / "in", count)
                 small = run(command, source, given.memory, folder)
                 spent.append(small["cpu_seconds"])
+                seconds = small["seconds"]
                 line = f"{kind} {count:,} within {given.memory}: {small['seconds']:.1f} s, {spent[-1]:.1f} core s, "
                 stored = small["disk"] / source.stat().st_size
                 line += f"{small['peak_bytes'] / 1e6:,.0f} MB, on disk {stored:.2f} of the input"
@@ -154,7 +156,9 @@ def main() -> None:
                 print(line, flush=True)
         if len(spent) > 1:
             growth = math.log(spent[-1] / spent[0]) / math.log(given.sizes[-1] / given.sizes[0])
-            print(f"{kind}: core seconds grow with the power {growth:.2f} of the size")
+            largest = given.sizes[-1] * (600 / max(1e-9, seconds)) ** (1 / max(1.0, growth))
+            print(f"{kind}: core seconds grow with the power {growth:.2f} of the size; ten minutes are enough for "
+                  f"about {largest:,.0f}, from the elapsed time of the last size")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -180,7 +180,9 @@ def join_codes(
     segments = [KeySegment(piece.places, piece.flips) for piece in plan.pieces(planner.places, job.seed)]
     join = CodeJoin(codes, sides, segments, job.threshold, pool, space, trace, room - space.budget // 8)
     with trace.stage("match") as report:
-        store = PairStore(space, "pairs", most=pairs_in_memory(space.keeper), about=join.about())
+        store = PairStore(
+            space, "pairs", most=pairs_in_memory(space.keeper), about=join.about(), division=join.chunk_rows
+        )
         if not store.complete:
             join.run(store, report, lambda count: check_count(count, job.max_pairs, BITS_ADVICE))
         trace.add(candidates=store.counts.get("candidates", 0))

@@ -152,8 +152,9 @@ def join_stored(join: StringsJoin, space: Workspace, room: int) -> PairStore:
     A pair that shares several keys is found several times, and kept once.
     """
     stages = [(stage, _part_bits(stage, join, room)) for stage in map(_symmetric, join.stages())]
-    about = {"strings": len(join.strings), "span": STRINGS_PER_TASK, "bits": [bits for _, bits in stages]}
-    store = PairStore(space, "pairs", most=pairs_in_memory(space.keeper), about=about)
+    about = {"strings": len(join.strings)}
+    division = sum(bits << 8 * number for number, (_, bits) in enumerate(stages))
+    store = PairStore(space, "pairs", most=pairs_in_memory(space.keeper), about=about, division=division)
     order, done = join.strings.order, 0
     with join.trace.stage("match") as report:
         for stage, bits in stages if not store.complete else []:

@@ -39,7 +39,7 @@ from lookalike.kinds.vectors.stored_rows import (
     prints_between,
     prints_of,
 )
-from lookalike.runtime.local.code_join import CodeJoin, KeySegment
+from lookalike.runtime.local.code_join import CodeJoin, KeySegment, power_below
 from lookalike.runtime.local.distinct_rows import DistinctRows, RowMask, find_copies
 from lookalike.runtime.local.joins import check_count
 from lookalike.runtime.local.kept_features import keep_features
@@ -178,9 +178,11 @@ def _found(
         if seen is not None and asked.want == "pairs":
             check_answer_size(space, seen, trace)
     plan: SignPlan | None = None
-    step = max(CANDIDATES_PER_TASK, room // 3 // rows.row_bytes)  # vectors that are held while candidates are verified
+    step = power_below(
+        max(CANDIDATES_PER_TASK, room // 3 // rows.row_bytes)
+    )  # vectors that are held while candidates are verified
     store = PairStore(
-        workspace, "pairs", most=pairs_in_memory(workspace.keeper), about={"method": choice.method, "held": step}
+        workspace, "pairs", most=pairs_in_memory(workspace.keeper), about={"method": choice.method}, division=step
     )
     if choice.method == "exact" or seen is None or seen.plan is None:
         _all_pairs(space, store, pool, trace)
@@ -277,7 +279,9 @@ def _candidates(
     segments = [KeySegment(places.astype(np.uint64), 0) for places in draw_tables(plan, space.job.seed)]
     sides = None if listed.split < 0 else space.rows.sides
     join = CodeJoin(codes, sides, segments, plan.cut, pool, workspace, trace, room - workspace.budget // 8)
-    store = PairStore(workspace, "candidates", most=pairs_in_memory(workspace.keeper), about=join.about())
+    store = PairStore(
+        workspace, "candidates", most=pairs_in_memory(workspace.keeper), about=join.about(), division=join.chunk_rows
+    )
     with trace.stage("match") as report:
         if not store.complete:
             join.run(store, report, lambda _: None)

@@ -67,6 +67,15 @@ def flipped(width: int, flips: int) -> I64:
     return np.sort(np.array(keys, np.int64))
 
 
+def power_below(count: int) -> int:
+    """Return the largest power of two up to `count`, so that a run has the same steps within nearly the same memory.
+
+    >>> power_below(1000), power_below(1024)
+    (512, 1024)
+    """
+    return 1 << (count.bit_length() - 1)
+
+
 Part = tuple[U32, U32, I64, int, bool]  # left, right, bits that differ, number of pairs compared, whether it is the end
 
 
@@ -119,11 +128,11 @@ class CodeJoin:
     @property
     def chunk_rows(self) -> int:
         """Return the number of codes in a chunk."""
-        return max(1 << 10, self.room // ((2 * CHUNKS_IN_MEMORY + 2) * (4 + 8 * self.words) + 48))
+        return power_below(max(1 << 10, self.room // ((2 * CHUNKS_IN_MEMORY + 2) * (4 + 8 * self.words) + 48)))
 
     def about(self) -> Mapping[str, Any]:
-        """Return what the steps of the join depend on."""
-        return {"codes": len(self.codes), "chunk": self.chunk_rows, "segments": len(self.segments), "most": self.most}
+        """Return what the pairs depend on. Only the steps depend on `chunk_rows`."""
+        return {"codes": len(self.codes), "segments": len(self.segments), "most": self.most}
 
     def run(self, store: PairStore, report: Callable[[int, int | None], None], check: Callable[[int], None]) -> None:
         """Add the pairs of all segments to the store, with the negated number of differing bits as their score.

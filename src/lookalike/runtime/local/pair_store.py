@@ -74,18 +74,19 @@ class PairStore:
     """
 
     def __init__(
-        self, space: Workspace, name: str, *, most: int, about: Mapping[str, Any] | None = None, scored: bool = True,
-        passing: bool = False,
+        self, space: Workspace, name: str, *, most: int, about: Mapping[str, Any] | None = None,
+        division: int = 0, scored: bool = True, passing: bool = False,
     ) -> None:  # fmt: skip
-        """most: pairs in memory. about: what the steps depend on; pairs of other steps are not reused.
+        """most: pairs in memory. about: what the pairs depend on. division: what only the steps depend on.
 
-        scored: pairs have scores. passing: the pairs are no checkpoint.
+        Pairs of another division are reused if they are complete. scored: pairs have scores. passing: the pairs are no
+        checkpoint.
         """
         assert space.folder is not None
         self._name, self.most, self._scored = name, max(1 << 10, most), scored
         self._pair_bytes = KEY_BYTES + SCORE_BYTES * scored
         self._place: CheckpointFolder | None = None if passing else space.run
-        self._about = dict(about or {})
+        self._about, self._division = dict(about or {}), division
         self._waiting, self._allowed = _Waiting([], []), 0
         self._runs: list[KeyRun] = []
         self.steps, self.complete, self.counts = 0, False, dict[str, int]()
@@ -95,7 +96,7 @@ class PairStore:
         if known is not None and self._is_whole(known):
             self._runs = [KeyRun(*run) for run in known["runs"]]
             self.steps, self.complete, self.counts = known["steps"], known["complete"], known["counts"]
-        elif known is not None and known["about"] == self._about:
+        elif known is not None and self._fits(known):
             space.notes.append(f"{self._path} is damaged and is made again.")
         with storing(self._path):
             self._file: IO[bytes] = open(self._path, "a+b", buffering=0)  # noqa: SIM115  (open as long as the store)
@@ -106,8 +107,12 @@ class PairStore:
         self._crcs: list[int] = [] if known is None or not self._runs else known["crc"]
         self._committed = time.monotonic()
 
+    def _fits(self, known: Mapping[str, Any]) -> bool:
+        same_steps = known["complete"] or known["division"] == self._division
+        return bool(known["about"] == self._about and same_steps)
+
     def _is_whole(self, known: Mapping[str, Any]) -> bool:
-        return known["about"] == self._about and all(
+        return self._fits(known) and all(
             checksum(self._path, start, start + pairs * self._pair_bytes) == crc
             for (start, pairs), crc in zip(known["runs"], known["crc"], strict=True)
         )
@@ -176,8 +181,8 @@ class PairStore:
             for run in self._runs[len(self._crcs) :]:
                 self._crcs.append(checksum(self._path, run.start, run.start + run.pairs * self._pair_bytes) or 0)
             self._place.progress[self._name] = {
-                "about": self._about, "runs": [list(run) for run in self._runs], "crc": self._crcs,
-                "steps": self.steps, "complete": self.complete, "counts": self.counts,
+                "about": self._about, "division": self._division, "runs": [list(run) for run in self._runs],
+                "crc": self._crcs, "steps": self.steps, "complete": self.complete, "counts": self.counts,
             }  # fmt: skip
             self._place.record()
         self._committed = time.monotonic()
