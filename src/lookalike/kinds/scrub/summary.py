@@ -45,6 +45,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
 def _recall(receipt: dict[str, Any]) -> str:
     """Describe how many of the near copies were cut."""
     measured, documents = receipt["recall_measured"], receipt["counts"]["documents"]
+    if not documents:
+        return "not measured: no documents"
     if measured is None:
         return f"not measured, because audit is 0; {SCRUB_DEFAULTS['audit']} documents are the default"
     sampled, most = measured["sampled"], measured["probably_missed_at_most"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,3 +127,19 @@ def regions(texts: list[list[str]], number: int, least: int, gap: int) -> list[t
         else:
             joined.append((first, end))
     return joined
+
+
+def test_the_summary_says_how_many_near_copies_were_missed(tmp_path: Path, lookalike: Any) -> None:
+    words = " ".join(VOCABULARY[:60])
+    texts = [words, words.replace("w7 ", "x "), "unlike"]
+    (tmp_path / "in.jsonl").write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+    (tmp_path / "none.csv").write_text("id,text\n")
+
+    def said(*options: str, name: str = "in.jsonl") -> str:
+        output = tmp_path / "out.jsonl"
+        return str(lookalike("scrub", tmp_path / name, "--gap", "3", "-o", output, "--force", *options).err)
+
+    assert "measured 1.0000 (1.0000 to 1.0000) on 3 documents, against a search from every 4 equal words" in said()
+    assert "Recall   of near copies · not measured, because audit is 0" in said("--audit", "0")
+    assert "not measured: none cut, and none in 3 sampled documents" in said("--min-tokens", "70")
+    assert "not measured: no documents" in said(name="none.csv")
