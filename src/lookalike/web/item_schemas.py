@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 from lookalike.errors import UsageError
 from lookalike.index.kinds import IndexKind
 
+FAST: Any = Field(fail_fast=True)  # the first error of a list is the answer: a list may have a million
 TINY_PICTURE = (  # a PNG of 2 by 2 pixels
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAAAAABX3VL4AAAADklEQVR4nGPgOsEUcAQABMIB6SLRnykAAAAASUVORK5CYII="
 )
@@ -48,10 +49,14 @@ def form_of(kind: IndexKind) -> ItemSchema:
     if kind.name == "strings":
         return ItemSchema((StrictStr,), "A string.", "Anna Meier")
     if kind.name in ("sets", "baskets"):
-        return ItemSchema((list[StrictStr], list[Int]), "The elements of a set.", ["milk", "bread"])
+        return ItemSchema(
+            (Annotated[list[StrictStr], FAST], Annotated[list[Int], FAST]),
+            "The elements of a set.",
+            ["milk", "bread"],
+        )
     if kind.name == "vectors":
         size = any_kind.dimensions
-        row = Annotated[list[Coordinate], Field(min_length=size, max_length=size)]
+        row = Annotated[list[Coordinate], Field(min_length=size, max_length=size, fail_fast=True)]
         return ItemSchema((row,), f"The {size} numbers of a vector.", [0.5] * size)
     if kind.name == "bits":
         return _codes(any_kind.bits)
@@ -59,7 +64,7 @@ def form_of(kind: IndexKind) -> ItemSchema:
         return _records([rule.column for rule in any_kind.rules.fields])
     if kind.name == "faces" and not any_kind.grid:
         size = any_kind.dimensions
-        numbers = Annotated[list[Coordinate], Field(min_length=size, max_length=size)]
+        numbers = Annotated[list[Coordinate], Field(min_length=size, max_length=size, fail_fast=True)]
         return ItemSchema((numbers,), f"The {size} measurements of an item.", [0.5] * size)
     if kind.name in ("images", "faces"):
         return ItemSchema((StrictStr,), "The content of a picture file, in base64.", TINY_PICTURE, _from_base64)

@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, Valida
 
 from lookalike.errors import BadBody, BadJson, BatchTooLarge, nearest
 from lookalike.index.kinds import IndexKind
+from lookalike.web.body_shape import check_shape
 from lookalike.web.item_schemas import Count, Int, ItemSchema, Number
 
 Id = Annotated[StrictStr | Int, Field(description="What the user calls an item.")]
+Ids = Annotated[list[Id], Field(fail_fast=True)]
 UNION = {"str", "int", "float", "bool", "constrained-int"}  # pydantic's names for the members of a union
 
 
@@ -63,7 +65,7 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
     ]
     item: Any = Union[tuple(types)]  # noqa: UP007  (its members are not known before)
     lists: Any = [list.__class_getitem__(item_type) for item_type in types]
-    items: Any = Union[tuple(Annotated[list_type, Field(max_length=batch)] for list_type in lists)]  # noqa: UP007
+    items: Any = Union[tuple(Annotated[list_type, Field(max_length=batch, fail_fast=True)] for list_type in lists)]  # noqa: UP007
     reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
     if kind.name == "passages":  # an index of passages answers any share
         reach = {"exclusiveMinimum": 0, "maximum": 1}
@@ -80,7 +82,7 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
         ),
         items=_model(
             "Items", items=(items, ...),
-            ids=(list[Id] | None, Field(None, description="One for each item; else the next numbers.")),
+            ids=(Ids | None, Field(None, description="One for each item; else the next numbers.")),
             if_new=(StrictBool, Field(False, description="Add only what has no match in the index yet.")),
         ),
         compare=_model("Compare", left=(item, ...), right=(item, ...)),
@@ -112,8 +114,9 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
     return create_model(name, __base__=Body, **fields)
 
 
-def parse(body: bytes, into: type[BaseModel]) -> Any:
-    """Parse a body into a model; raise an error of one line if it is invalid."""
+def parse(body: bytes, into: type[BaseModel], batch: int) -> Any:
+    """Parse a body into a model; raise an error of one line if it is invalid. batch: the most items in one request."""
+    check_shape(body, batch)
     try:
         return into.model_validate_json(body)
     except ValidationError as error:

@@ -233,8 +233,8 @@ class Service:
     async def _parse(self, body: bytes, into: type[BaseModel], until: float) -> Any:
         """Parse a body; a large one, which can take seconds, is parsed in a thread."""
         if len(body) <= LOOP_BYTES:
-            return request_models.parse(body, into)
-        return await self._in_time(lambda: request_models.parse(body, into), until, self._threads)
+            return request_models.parse(body, into, self.limits.batch)
+        return await self._in_time(lambda: request_models.parse(body, into, self.limits.batch), until, self._threads)
 
     async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """Run work in a thread and return its result; after `until`, raise Refused while the thread continues."""
