@@ -83,6 +83,10 @@ def check_result(
             if "inputs" in receipt:
                 _check_inputs(receipt, folder, report)
             raise Unreadable(f"the tables of `{receipt['asked']}` are compared with their hashes only.")
+        if receipt["items"] == "series":
+            _check_windows(receipt, tables["pairs"], report)
+            _check_inputs(receipt, folder, report)
+            raise Unreadable("windows of series are not compared again.")
         if receipt["asked"] in ("pairs", "groups", "dedup"):
             _check_tables(receipt, tables, report)
         _check_inputs(receipt, folder, report)
@@ -206,6 +210,26 @@ def _check_tables(receipt: dict[str, Any], tables: dict[str, list[Row]], report:
         total = receipt["inputs"][0].get("rows")
         report.expect(total is None or rows + counts["removed"] == total, f"kept: {rows} rows and {counts['removed']} "
                       f"removed do not make {total}")  # fmt: skip
+
+
+def _check_windows(receipt: dict[str, Any], rows: list[Row], report: Report) -> None:
+    """Check the order of pairs of windows, their distances, and that trivial neighbours are left out."""
+    job, distances = receipt["job"], [float(row["distance"]) for row in rows]
+    report.expect(
+        len(rows) == receipt["counts"]["pairs"], f"pairs: {len(rows)} rows, {receipt['counts']['pairs']} counted"
+    )
+    report.expect(distances == sorted(distances), "pairs: distances are out of order")
+    if job["within"] is not None:
+        report.expect(max(distances, default=0.0) <= job["within"], f"pairs: distances beyond {job['within']:g}")
+    starts = [(int(row["left_start"]), int(row["right_start"])) for row in rows]
+    if len(receipt["inputs"]) == 1:
+        near = [
+            row
+            for row, (left, right) in zip(rows, starts, strict=True)
+            if row["left"] == row["right"] and abs(left - right) < job["exclusion"]
+        ]
+        report.expect(not near, f"pairs: {len(near)} are of one series and overlap, first {near[:1]}")
+    report.checked.append(("pairs of windows in order", len(rows)))
 
 
 def _check_groups(rows: list[Row], pairs: set[frozenset[Any]] | None, grouping: str, report: Report) -> None:

@@ -81,6 +81,8 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     if missing := [name for name in REQUIRED if name not in receipt]:
         reason = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
         raise InputError(reason + " Run again.")
+    if receipt["items"] == "series":
+        raise InputError(f"{folder} has pairs of windows of series, for which there is no page; read its table.")
     described = receipt["inputs"]
     if inputs is not None and len(inputs) != len(described):
         raise UsageError(f"{len(inputs)} `inputs` given; the run had {len(described)}. Give one for each.")

@@ -235,6 +235,12 @@ def test_the_command(tmp_path: Path, lookalike: Any) -> None:
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
     assert lookalike("series", "pairs", path, "-w", 5, "--top", 2, "-o", tmp_path / "all", "-q").code == 0
     assert la.load(tmp_path / "all").pairs.num_rows == 2
+    for name in ("all", "out.csv"):
+        done = lookalike("verify", tmp_path / name)
+        assert done.code == 0
+        assert "2 pairs of windows in order" in done.out + done.err
+    no_page = lookalike("report", tmp_path / "all", "-o", tmp_path / "page.html")
+    assert (no_page.code, no_page.err.endswith("for which there is no page; read its table.\n")) == (1, True)
     wrong = lookalike("series", "pairs", path, "-w", 50, "--top", 2)
     assert wrong.code == 1
     assert wrong.err == (
