@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.documents.classify import Classification
     from lookalike.kinds.passages.api import Passages
     from lookalike.kinds.passages.stories import Stories
+    from lookalike.kinds.passages.topics import TopicStories
     from lookalike.kinds.records.merge import Merged
     from lookalike.kinds.series.api import SeriesPairs
     from lookalike.result import Result
@@ -80,8 +81,8 @@ class Outputs:
         return [path]
 
     def write_result(
-        self, result: Result | Passages | Stories | Classification | NearestResult | SeriesPairs, path: Path | None,
-        others: Sequence[Path] = (), with_text: WithText = "none",
+        self, result: Result | Passages | Stories | TopicStories | Classification | NearestResult | SeriesPairs,
+        path: Path | None, others: Sequence[Path] = (), with_text: WithText = "none",
     ) -> list[Path]:  # fmt: skip
         """Write the requested table by extension, with its receipt, or all tables into a folder.
 
@@ -235,7 +236,7 @@ def print_table(table: pa.Table, total: int, what: str, *, excerpts: Sequence[st
 
 
 def finish(
-    result: Result | SparkResult | Passages | Stories | Merged | NearestResult | SeriesPairs,
+    result: Result | SparkResult | Passages | Stories | TopicStories | Merged | NearestResult | SeriesPairs,
     wrote: Sequence[str | Path],
     *,
     quiet: bool,

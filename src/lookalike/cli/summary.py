@@ -9,7 +9,12 @@ from typing import Any
 from lookalike.core.formatting import count, percent, share, size
 from lookalike.planning.amplification import shape_of
 
-WAYS = {"nearest": "exact", "dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
+WAYS = {
+    "nearest": "exact",
+    "dcm": "Divide-Compute-Merge",
+    "winnow": "winnowed fingerprints",
+    "average-linkage": "average linkage",
+}
 FOUND = (
     "pairs",
     "neighbours",

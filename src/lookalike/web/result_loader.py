@@ -161,7 +161,7 @@ def _in_memory(result: Result) -> Opened:
 def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """Return the tables under the names that all results share; the score of stories is the better of their two."""
     known = {name: table for name, table in tables.items() if name != "stories"}
-    if "stories" in tables and "pairs" in known:
+    if "stories" in tables and "contained" in known.get("pairs", pa.table({})).column_names:
         pairs = known["pairs"]
         score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null if it is too low
         known["pairs"] = pairs.append_column("similarity", score)

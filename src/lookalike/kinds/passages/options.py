@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from lookalike.core import run_options as shared
 from lookalike.core.options import SHINGLES_PANEL, SIMILARITY_PANEL, Option, changed
@@ -13,6 +13,8 @@ K = {True: 5, False: 10}  # default tokens in a shingle: prose, code
 DEFAULT_MIN_TOKENS = {True: 12, False: 24}  # default tokens in the shortest passage: prose, code
 BRIDGED = 3  # shingles in a window if edits are bridged, because runs between edits are short
 MOST_GAP = 64  # maximum tokens of an edit that is bridged
+
+StoryEvidence = Literal["text", "topics"]
 
 PassageMaxShare = Annotated[
     float | None,
@@ -106,6 +108,17 @@ class PassageOptions(shared.SparkOptions, total=False):
 class StoryOptions(shared.LocalOptions, total=False):
     """The options of `stories`."""
 
+    by: Annotated[
+        StoryEvidence,
+        Option("text", "What joins two articles: text that both have, or topics, the rare words of articles that were "
+               "written independently.", panel=SIMILARITY_PANEL),
+    ]  # fmt: skip
+    similarity: Annotated[
+        float | None,
+        Option(None, "Lowest mean cosine of tf-idf of the articles of a story, by topics.",
+               unset="learned from what articles share by chance", panel=SIMILARITY_PANEL, range="(0, 1]",
+               expected=shared.SHARE),
+    ]  # fmt: skip
     share: Annotated[
         float,
         Option(0.4, "Lowest share of each of two articles that is in passages of both.", panel=SIMILARITY_PANEL,

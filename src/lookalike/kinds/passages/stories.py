@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from lookalike.core.exact_duplicates import expand
 from lookalike.core.options import accepts, check_values, defaults
 from lookalike.core.results import ArrowRows
 from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
 from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.kinds.documents import local
@@ -26,12 +28,14 @@ from lookalike.kinds.passages.local import Shared
 from lookalike.kinds.passages.options import StoryOptions
 from lookalike.kinds.passages.receipt import passages_receipt
 from lookalike.kinds.passages.spec import PassageJob
+from lookalike.kinds.passages.topics import TopicStories, story_table, topic_stories
 from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.receipt import recall_facts, recall_warnings
 from lookalike.runtime.run_output import RunOutput
 
 STORY_DEFAULTS = defaults(StoryOptions)
+BY_TEXT, BY_TOPICS = ("share", "jaccard", "min_tokens", "max_share"), ("similarity",)  # options of one way
 METHOD: Method = "auto"  # join method of the comparison by shingles
 
 
@@ -55,20 +59,7 @@ class Stories(ArrowRows):
     def stories(self) -> pa.Table:
         """The table of articles in stories of two or more: id, story (0, 1, ...; largest first), size, first."""
         root = components(Pairs(self.left, self.right, self.contained), np.arange(len(self.shared.placed)))
-        number, size = np.unique(root.representative, return_inverse=True, return_counts=True)[1:]
-        rank = np.empty(len(size), np.int64)
-        rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
-        members = np.flatnonzero(size[number] > 1)
-        members = members[np.argsort(rank[number[members]], kind="stable")]
-        ids = self.shared.ids[0]
-        return pa.table(
-            {
-                "id": ids.take(as_arrow(members)),
-                "story": as_arrow(rank[number[members]]),
-                "size": as_arrow(size[number[members]]),
-                "first": ids.take(as_arrow(root.representative[members])),
-            }
-        )
+        return story_table(self.shared.ids[0], root.representative)
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -109,13 +100,16 @@ class Stories(ArrowRows):
 
 
 @accepts(StoryOptions)
-def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
+def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories | TopicStories:
     """Group articles that tell the same story.
 
     Two articles are a pair if at least `share` of each is in passages that they share, or if the Jaccard similarity of
     their word shingles is at least `jaccard`; stories are the connected components of these pairs. Passages find text
     that was copied in part or reordered, shingles find text that was lightly rewritten throughout. The search for
     passages is exact; the receipt has the planned and measured recall of the comparison by shingles.
+
+    With `by="topics"` articles that were written independently are compared by the cosine of their tf-idf vectors, and
+    joined by average linkage while the mean similarity is at least `similarity`.
 
     Parameters
     ----------
@@ -138,10 +132,15 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     given: dict[str, Any] = {**STORY_DEFAULTS, **options}
     only_local(given, "stories", "there, ask for passages and for pairs, and connect the pairs of both")
     check_values(StoryOptions, given)
-    share, jaccard, max_share, threads = (given[name] for name in ("share", "jaccard", "max_share", "threads"))
-    job = PassageJob(min_tokens=given["min_tokens"], max_share=max_share, threads=threads)
     columns = {name: given[name] for name in ("text", "id", "on_bad_text")}
     collection = open_collection(source, lines=by_lines(given["lines"], alone=True), **columns)
+    if given["by"] == "topics":
+        _refuse(given, BY_TEXT, "text")
+        place = ResourceLimits.of(given)
+        return topic_stories(collection, given["similarity"], given["threads"], place, Trace(given["progress"]))
+    _refuse(given, BY_TOPICS, "topics")
+    share, jaccard, max_share, threads = (given[name] for name in ("share", "jaccard", "max_share", "threads"))
+    job = PassageJob(min_tokens=given["min_tokens"], max_share=max_share, threads=threads)
     trace, other = Trace(given["progress"]), Trace(given["progress"])
     place = ResourceLimits.of(given)
     shared = passages.run([collection], job, trace, place=place)
@@ -167,6 +166,13 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     )  # fmt: skip
     trace.counts |= {"pairs": int(keep.sum()), "stories": len(result.stories["story"].unique())}
     return result
+
+
+def _refuse(given: Mapping[str, Any], names: Sequence[str], way: str) -> None:
+    """Raise UsageError if an option was given that belongs to the other way, which is `way`."""
+    for name in names:
+        if given[name] != STORY_DEFAULTS[name]:
+            raise UsageError(f"`{name}` is for stories by {way}; leave it out, or give by={way!r}.")
 
 
 def _near(found: RunOutput, job: Job) -> Pairs:
