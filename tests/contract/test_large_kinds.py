@@ -373,6 +373,7 @@ def test_damaged_work_files_are_made_again(
 
 
 @KINDS
+@pytest.mark.promise("docs/how-to/large.md", "`lookalike runs` lists the work folders in the current directory")
 def test_complete_pairs_are_reused_within_another_memory(
     kind: Any, made: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,6 +381,9 @@ def test_complete_pairs_are_reused_within_another_memory(
     source, work = made(tmp_path), tmp_path / "work"
     expected = kind.pairs(source, work_dir=work, memory="300MB", **options).pairs.combine_chunks()
     monkeypatch.setattr(pair_store.PairStore, "add", None)
+    listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)]).output
+    noun = {la.bits: "codes", la.vectors: "vectors", la.strings: "strings"}[kind]
+    assert f"all {pq.read_metadata(source).num_rows:,} {noun}" in listed
     found = kind.pairs(source, work_dir=work, memory="40GB", **options)
     assert found.pairs.combine_chunks() == expected
 

@@ -58,7 +58,7 @@ def strings_recipe(job: StringsJob) -> FeaturePass:
         return {"points": some.points.copy(), "lengths": some.lengths.astype(np.uint32)}
 
     options = {"fold_case": job.fold_case, "strip_accents": job.strip_accents}
-    return FeaturePass("strings", options, DTYPES, "points", make, TEXT_GROWTH)
+    return FeaturePass("strings", options, DTYPES, "points", make, TEXT_GROWTH, "strings")
 
 
 def run_on_disk(

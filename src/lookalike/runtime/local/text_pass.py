@@ -33,7 +33,7 @@ class FeaturePass:
 
     holds: name of the features; options: everything that they depend on; dtypes: of each array by name; widest: name of
     the longest array; make: computes the arrays from texts and their ids; growth: bytes of memory per byte of a text
-    while its features are computed.
+    while its features are computed; noun: of the items.
     """
 
     holds: str
@@ -42,11 +42,13 @@ class FeaturePass:
     widest: str
     make: Callable[[pa.Array, pa.Array], Mapping[str, Any]]
     growth: float
+    noun: str = "documents"
 
     def about(self, collection: Collection, extra: Sequence[str]) -> dict[str, Any]:
         """Return everything that the features of a collection depend on; it identifies their checkpoint."""
         return {
             "holds": self.holds,
+            "noun": self.noun,
             "name": collection.name,
             "options": dict(self.options),
             "columns": [collection.text_column, collection.id_column, *extra],
@@ -117,6 +119,7 @@ def _kept_input(
     return KeptInput(
         collection.name, recipe.holds, recipe.about(collection, names), collection.nbytes or 0,
         lambda start: _pieces(collection, names, start, recipe, pool, space), collection.state, collection.restore,
+        recipe.noun,
     )  # fmt: skip
 
 

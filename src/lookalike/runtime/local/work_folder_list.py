@@ -14,7 +14,6 @@ from lookalike.core.formatting import count
 from lookalike.errors import InputError
 from lookalike.runtime.local.work_folder import ABOUT, LOCK, PROGRESS, read_json
 
-FOLDER_PREFIXES = ("sets-", "tokens-", "codes-", "rows-", "run-")
 WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups that are stars"}
 
 
@@ -56,11 +55,13 @@ def find_work(folders: Sequence[Path]) -> list[WorkFolder]:
 
 
 def _places(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in sorted(folder.iterdir())
-        if path.name.startswith(FOLDER_PREFIXES) and (path / ABOUT).is_file() and read_json(path / ABOUT) is not None
-    ]
+    return [path for path in sorted(folder.iterdir()) if _is_place(path)]
+
+
+def _is_place(path: Path) -> bool:
+    """Return whether this is a checkpoint folder: it is named by what it holds."""
+    about = read_json(path / ABOUT) if (path / ABOUT).is_file() else None
+    return about is not None and path.name.startswith(f"{about.get('holds')}-")
 
 
 def _describe(folder: Path) -> WorkFolder:
