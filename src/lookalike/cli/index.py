@@ -357,7 +357,7 @@ class IndexPassagesOptions(TypedDict, total=False):
     top: Annotated[
         int | None, Option(None, "Largest number of stored texts that quote a text.", unset="all", panel=o.WHAT)
     ]
-    column: Annotated[str | None, Option(None, "Column of the texts.", unset="guessed", flags=("--text", "--column"))]
+    column: Annotated[str | None, Option(None, "Column of the texts.", unset="guessed", flags=("--text",))]
     id: shared.Id
     lines: Annotated[bool, Option(False, "Read text files line by line; without, each file is a document.")]
     output: o.OutputFile
@@ -548,6 +548,40 @@ def check(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
             _say("Without", f"checksums: {path}")
     if checked.damages:
         raise DamagedIndex(f"{name} is damaged ({len(checked.damages):,} found).")
+
+
+class GroupsOptions(TypedDict, total=False):
+    """The options of `groups`."""
+
+    verdicts: shared.Verdicts
+    output: o.OutputFile
+    force: o.Force
+    quiet: o.Quiet
+
+
+@app.command()
+@o.takes(GroupsOptions)
+def groups(place: Place, options: dict[str, Any]) -> None:
+    """List the groups of an index, the largest first: id, group, size.
+
+    With --verdicts, groups that hold a judged item are made again from the matches among their items; what is stored
+    does not change. Without -o, the table goes to the terminal or, in a pipe, to standard output as lines with tabs.
+    """
+    from lookalike.cli import output as show
+    from lookalike.index.index import Index
+
+    output, verdicts = options["output"], options["verdicts"] or None
+    outputs = show.Outputs.check(output, force=options["force"])
+    with Index.open(place, read_only=True) as index:
+        table = index.groups(verdicts=verdicts)
+    if output is None:
+        _print_rows(table, "items")
+    else:
+        with outputs.together():
+            outputs.write_table(table, output)
+    if not options["quiet"]:
+        number = len(table["group"].unique())
+        _say("Found", f"{formatting.count(table.num_rows, 'items')} in {formatting.count(number, 'groups')}")
 
 
 @app.command()

@@ -240,6 +240,9 @@ OutputFile = Annotated[
 ]  # fmt: skip
 
 
+SAFE_CELLS = "Begin cells of CSV and TSV outputs that a spreadsheet would run as a formula with an apostrophe."
+
+
 class OutputOptions(TypedDict, total=False):
     """The options of every command with a result: where it goes, and what is printed."""
 
@@ -251,7 +254,7 @@ class OutputOptions(TypedDict, total=False):
         bool,
         DeclaredOption(
             False,
-            "Begin cells of CSV and TSV outputs that a spreadsheet would run as a formula with an apostrophe.",
+            SAFE_CELLS,
             rare=True,
         ),
     ]

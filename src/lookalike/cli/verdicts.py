@@ -12,6 +12,10 @@ from lookalike.cli.explore import By
 from lookalike.cli.help import App
 
 app = App(help="Verdicts on pairs of items: the same, different, unsure.", no_args_is_help=True)
+SafeCells = Annotated[
+    bool,
+    o.option(o.RUN, "--safe-cells", help=o.SAFE_CELLS),
+]
 Files = Annotated[
     list[Path],
     typer.Argument(help="Files of verdicts: .jsonl, or a table with left, right, verdict.", show_default=False),
@@ -75,6 +79,7 @@ def following(
         Path | None, o.option(o.RUN, "-o", "--output", help="A table to fill in (.csv, .parquet).", show_default=False)
     ] = None,
     force: o.RunOptions.Force = False,
+    cells: SafeCells = False,
 ) -> None:  # fmt: skip
     """Draw the pairs that should be judged next, where verdicts tell most.
 
@@ -86,11 +91,13 @@ def following(
     from lookalike.cli.terminal import err
     from lookalike.evaluation.judged_quality import judging_sample
     from lookalike.io.atomic import check_output
+    from lookalike.io.safe_cells import safe_cells
     from lookalike.io.write import write_table
 
     if output is not None:
         check_output(output, force=force)
     drawn = judging_sample(result, sample, verdicts=verdicts)
+    safe_cells.set(cells)
     if output is None:
         print_lines(drawn)
         return
@@ -106,6 +113,7 @@ def merge(
         Path, o.option(o.RUN, "-o", "--output", help="A file of verdicts (.jsonl), or a table (.csv, .parquet).")
     ],
     force: o.RunOptions.Force = False,
+    cells: SafeCells = False,
 ) -> None:
     """Merge the verdicts of several people into one file, or convert them from and to a table.
 
@@ -113,10 +121,12 @@ def merge(
     """
     from lookalike.cli.terminal import err
     from lookalike.io.atomic import check_place, replacing
+    from lookalike.io.safe_cells import safe_cells
     from lookalike.io.verdicts import read_verdicts, write_verdicts
     from lookalike.io.write import write_table
 
     check_place(output, force=force)
+    safe_cells.set(cells)
     verdicts = read_verdicts(files)
     if output.suffix.lower() == ".jsonl":
         with replacing(output, force=force) as draft:

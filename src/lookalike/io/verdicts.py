@@ -23,6 +23,8 @@ import pyarrow as pa
 
 from lookalike.errors import InputError, OutputError, UsageError, nearest
 from lookalike.io import disk
+from lookalike.io.paths import kind_of
+from lookalike.io.safe_cells import without_apostrophe
 from lookalike.io.tables import open_table
 
 Verdict = Literal["same", "different", "unsure"]
@@ -266,7 +268,13 @@ def _of_table(source: Any, name: str) -> list[dict[str, Any]]:
         raise InputError(f"{name} has no column {missing[0]!r}; expected left, right and verdict.")
     optional = [*VERDICT_COLUMNS[3:], *FLAG_COLUMNS, "left_hash", "right_hash"]
     rows = table.read([*VERDICT_COLUMNS[:3], *(column for column in optional if column in table.columns)]).to_pylist()
-    return events_of_rows(rows, name)
+    is_delimited = isinstance(source, str | os.PathLike) and kind_of(source) in ("CSV", "TSV")
+    return events_of_rows(map(of_cells, rows) if is_delimited else rows, name)
+
+
+def of_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of CSV as it was before its cells were made safe for spreadsheets."""
+    return {key: without_apostrophe(value) if isinstance(value, str) else value for key, value in row.items()}
 
 
 def events_of_rows(rows: Iterable[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from lookalike.errors import BadJson, InputError, UsageError
-from lookalike.io.verdicts import events_of_rows, votes_table
+from lookalike.io.safe_cells import with_safe_cells
+from lookalike.io.verdicts import events_of_rows, of_cells, votes_table
 from lookalike.web.admission import Access, Limits, read_body
 from lookalike.web.review import Review
 
@@ -43,7 +44,7 @@ def add_review_routes(app: FastAPI, view: Any, ask: Ask, access: Access) -> None
     @app.get("/api/verdicts.csv")
     def export() -> Response:
         text = io.StringIO()
-        table = votes_table(review.file.votes)
+        table = with_safe_cells(votes_table(review.file.votes))
         rows = csv.writer(text)
         rows.writerow(table.column_names)
         rows.writerows(row.values() for row in table.to_pylist())
@@ -91,7 +92,7 @@ def _imported(review: Review, text: str) -> dict[str, Any]:
         rows = [row for line in text.split("\n") if line.strip() and "format" not in (row := _object(line))]
     else:
         try:
-            rows = list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"), newline="")))
+            rows = [of_cells(row) for row in csv.DictReader(io.StringIO(text.lstrip("\ufeff"), newline=""))]
         except csv.Error as error:
             raise InputError(f"the file is not valid CSV ({error}).") from error
     if rows and not {"left", "verdict"} <= set(rows[0]):

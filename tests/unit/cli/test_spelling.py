@@ -10,6 +10,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 # Flags with two types of values, and why.
 TWO_TYPES = {
     "--cache": "a folder; of `runs clean`, whether it is emptied",
+    "-d": "a largest distance: a number of bits or edits is whole",
     "--engine": "kinds that run on one machine only accept no other choice",
     "--measure": "the measures of an index depend on its kind",
     "--sample": "how many are drawn; of `index create`, from what to learn",
@@ -57,4 +58,5 @@ def test_a_short_flag_means_one_thing() -> None:
     for _, flags, _, _ in options():
         if short := re.match(r"(-[a-z]), (--[a-z-]+)", flags):
             longs[short[1]].add(short[2])
-    assert {short: names for short, names in longs.items() if len(names) > 1} == {"-d": {"--max-bits", "--max-edits"}}
+    distances = {"--max-bits", "--max-edits", "--within"}
+    assert {short: names for short, names in longs.items() if len(names) > 1} == {"-d": distances}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import multiprocessing
 from pathlib import Path
@@ -128,3 +129,17 @@ def test_bad_names(tmp_path: Path) -> None:
     (tmp_path / "v.xlsx").write_text("")
     with pytest.raises(InputError, match=r"is no file of verdicts; expected \.jsonl"):
         read_verdicts(tmp_path / "v.xlsx")
+
+
+def test_ids_that_a_spreadsheet_would_run_survive_a_table_of_safe_cells(tmp_path: Path, lookalike: Any) -> None:
+    ids = ["=1+1", " @x", "-5", "'tis", "plain", "＋1"]
+    Verdicts(tmp_path / "v.jsonl").append(
+        {"verdict": "same", "left": one, "right": "other", "by": "=cmd", "note": "+note"} for one in ids
+    )
+    table = tmp_path / "v.csv"
+    assert lookalike("verdicts", "merge", tmp_path / "v.jsonl", "-o", table, "--safe-cells").code == 0
+    cells = [row["left"] for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())]
+    assert sorted(cells) == sorted(["'=1+1", "' @x", "'-5", "'tis", "plain", "'＋1"])
+    again = read_verdicts([table])
+    assert {one.left for one in again.pairs} == set(ids)
+    assert {(by, one.note) for one in again.pairs for by in one.votes} == {("=cmd", "+note")}
