@@ -203,6 +203,7 @@ def preview(
     with Pool(options.get("threads") or usable_cores()) as pool:
         loaded, rules = load(tables, _rules(options), options.get("fields"), pool, Trace())
     costs = KeyCosts(key_costs(loaded.fields, loaded.split))
+    costs.aligned = loaded.aligned
     ids = [one for part in loaded.ids for one in part.to_pylist()]
     costs.unreached = [ids[record] for record in unreached_records(loaded.fields, loaded.split)]
     return rules, costs

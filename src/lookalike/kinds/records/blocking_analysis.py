@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,9 +79,14 @@ class KeyCost:
 
 
 class KeyCosts(list[KeyCost]):
-    """The costs of all keys. unreached: the ids of the records that are compared with no other record."""
+    """The costs of all keys.
+
+    unreached: the ids of the records that are compared with no other record; aligned: columns of the first table that
+    have another name in the second.
+    """
 
     unreached: Sequence[Any] = ()
+    aligned: Mapping[str, str] = MappingProxyType({})
 
 
 def unreached_records(fields: Sequence[Field], split: int) -> I64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -85,6 +86,8 @@ def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
         counts = result.receipt["counts"]
         for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
             terminal.err.print(line, markup=False, soft_wrap=True)
+        if aligned := counts.get("aligned_columns"):
+            terminal.err.print(f"Aligned  {describe_alignment(aligned)}", markup=False, soft_wrap=True)
         if left_out := counts.get("uninformative_columns"):
             columns = f"{count(len(left_out), 'columns')} that hardly tell records apart: {names_listed(left_out)}"
             terminal.err.print(f"Left out {columns}; --field compares them", markup=False, soft_wrap=True)
@@ -93,6 +96,16 @@ def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
         terminal.err.print(f"Wrote    {aside['save_settings']}", markup=False, soft_wrap=True)
     if aside["truth"] is not None:
         _evaluate(result, rules, aside["truth"])
+
+
+def describe_alignment(aligned: Mapping[str, str]) -> str:
+    """Describe which columns of two tables correspond, by their content.
+
+    >>> describe_alignment({"surname": "last_name"})
+    'surname with last_name, by their content; rename a column that is not the same'
+    """
+    named = names_listed(f"{one} with {other}" for one, other in aligned.items())
+    return f"{named}, by their content; rename a column that is not the same"
 
 
 def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 0) -> list[str]:
@@ -194,6 +207,8 @@ def preview(
         shown.add_row(cost.column.strip(), compare[cost.column], cost.key, f"{cost.pairs:,}", f"{cost.largest:,}",
                       cost.value[:40], f"{cost.crowded:,}")  # fmt: skip
     Console(highlight=False).print(shown)
+    if costs.aligned:
+        sys.stdout.write(f"aligned {describe_alignment(costs.aligned)}\n")
     if costs.unreached:
         sys.stdout.write(
             f"{count(len(costs.unreached), 'records')} in no block with another record, so compared with none: "

@@ -20,6 +20,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError, listed, nearest
 from lookalike.kinds.records.audit import audit
 from lookalike.kinds.records.codes import columns_of, field_values
+from lookalike.kinds.records.column_alignment import aligned_columns, renamed
 from lookalike.kinds.records.column_selection import telling_fields
 from lookalike.kinds.records.equal_records import equal_records
 from lookalike.kinds.records.fields import Field, make_field
@@ -47,7 +48,7 @@ class Loaded:
 
     fields: over the records of both tables; split: the number of records of the first, -1 for one table; lengths i64:
     the size of the fields of each record of the first table in bytes, zeros unless they decide which record is kept;
-    extra: other columns of the first table.
+    extra: other columns of the first table; aligned: columns of the first table that have another name in the second.
     """
 
     fields: list[Field]
@@ -55,6 +56,7 @@ class Loaded:
     split: int
     lengths: I64
     extra: dict[str, pa.ChunkedArray]
+    aligned: dict[str, str]
 
     def __len__(self) -> int:
         return sum(len(ids) for ids in self.ids)
@@ -80,6 +82,13 @@ def load(
     """
     column = preferred_column(keep)
     with trace.stage("read"):
+        aligned = {}
+        if len(tables) == 2:
+            named = columns_of(rules.fields) if rules else names
+            aligned = aligned_columns(tables[0], tables[1], named or None)
+            tables = [tables[0], renamed(tables[1], aligned)] if aligned else tables
+        if aligned:
+            trace.counts["aligned_columns"] = aligned
         wanted = columns_of(rules.fields) if rules else list(names or common_columns(tables))
         read = [_read(table, wanted, column if number == 0 else None) for number, table in enumerate(tables)]
         ids = [table.ids(made) for table, made in zip(tables, read, strict=True)]
@@ -107,7 +116,8 @@ def load(
     lengths: I64 = (
         _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
     )
-    return Loaded(fields, ids, split, lengths, {column: read[0].column(column)} if column else {}), rules
+    extra = {column: read[0].column(column)} if column else {}
+    return Loaded(fields, ids, split, lengths, extra, aligned), rules
 
 
 def inferred_rules(fields: Sequence[FieldRule]) -> RecordRules:

@@ -157,6 +157,7 @@ def merged(
     chains_of(columns, sources.names, survive)  # raises an error for a wrong rule before the search
     if spec.pairs is not None:
         job, output = given_output(sources.tables, spec.pairs, options, trace)
+        aligned: dict[str, str] = {}
     else:
         if rules is None and fields is None and (dates := dating_columns(survive)):
             # When a row was updated does not tell which entity it refers to.
@@ -167,10 +168,11 @@ def merged(
             limited=None if both_limited or len(sources.tables) == 1 else sources.limited,
         )  # fmt: skip
         job, output = search.job, found(search)
+        aligned = {name: own for name, own in search.loaded.aligned.items() if own not in survive}
     source = np.repeat(np.arange(len(sources.names)), [len(ids) for ids in output.ids])
     with trace.stage("merge"):
         entity = _entities(output, source, sources.limited, spec.grouping)
-        rows = Rows(_whole_table(sources, output.ids), entity, source, sources.names)
+        rows = Rows(_whole_table(sources, output.ids, aligned), entity, source, sources.names)
         chosen = survivors(rows, {**{t.id_column: "first" for t in sources.tables if t.id_column}, **survive})
         texts = one_array([ids.cast(pa.string()) for ids in output.ids])
         keys = _keys(sources, source, texts)
@@ -202,14 +204,20 @@ def _entities(output: RunOutput, source: I64, limited: Sequence[bool], grouping:
     return number_entities(clusters.of_items(groups, output.classes, len(source), output.own).representative)
 
 
-def _whole_table(sources: Sources, ids: Sequence[pa.ChunkedArray]) -> pa.Table:
-    """Read all columns of all sources, one under the other, in plain types; columns of different types become text."""
+def _whole_table(sources: Sources, ids: Sequence[pa.ChunkedArray], aligned: Mapping[str, str]) -> pa.Table:
+    """Read all columns of all sources, one under the other, in plain types; columns of different types become text.
+
+    aligned: columns of the first source that have another name in the second; their values are put into one column.
+    """
     tables = [
         pa.Table.from_batches([converted(batch, canonical) for batch in table.rows()]) for table in sources.tables
     ]
     for source, table, own in zip(sources.tables, tables, ids, strict=True):
         if table.num_rows != len(own):
             raise InputChanged(source.name)
+    if aligned:
+        shown = {own: name for name, own in aligned.items()}
+        tables[1] = tables[1].rename_columns([shown.get(name, name) for name in tables[1].column_names])
     types: dict[str, set[pa.DataType]] = {}
     for table in tables:
         for field in table.schema:

@@ -32,7 +32,7 @@ def infer_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
     >>> [(rule.column, rule.compare) for rule in infer_fields(table, table.column_names)]
     [('name', 'words'), ('phone', 'code')]
     """
-    samples = {name: _sample(table.column(name)) for name in names}
+    samples = {name: sample_values(table.column(name)) for name in names}
     guessed = {name: kind for name, values in samples.items() if (kind := guess_kind(values)) is not None}
     if len(guessed) > MOST_FIELDS:
         raise UsageError(
@@ -88,9 +88,9 @@ def _keys(kind: str, *, forgiving: bool) -> tuple[str, ...]:
     return ("value", "words", "joined", "starts", "sounds", "shingles") if forgiving else ("value", "words", "joined")
 
 
-def _sample(column: pa.ChunkedArray) -> list[str]:
+def sample_values(column: pa.ChunkedArray, most: int = SAMPLED_VALUES) -> list[str]:
     """Sample values at regular intervals over the column, without those that are missing or blank."""
-    step = max(1, len(column) // SAMPLED_VALUES)
+    step = max(1, len(column) // most)
     picked, skipped = [], 0  # chunk by chunk: `take` on a chunked array would concatenate the chunks first
     for chunk in column.chunks:
         places = np.arange(-skipped % step, len(chunk), step)

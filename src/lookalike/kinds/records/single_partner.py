@@ -46,10 +46,8 @@ def few_further_partners(table: PairTable, found: Mask, sizes: I64) -> bool:
     >>> pairs = np.array([0, 2, 4], np.uint32), np.array([1, 3, 5], np.uint32)
     >>> table = PairTable(*pairs, [], np.ones(3, np.float32), 6, -1)
     >>> few_further_partners(table, np.ones(3, np.bool_), np.ones(6, np.int64))
-    False
+    True
     """
-    if int(found.sum()) < MIN_PAIRS:
-        return False
     left, right = table.left[found], table.right[found]
     partners = np.bincount(left, sizes[right], table.records) + np.bincount(right, sizes[left], table.records)
     partners += sizes - 1
@@ -70,7 +68,7 @@ def competing_weights(
     learned, given = weights
     score = table.similarity(learned, whole)
     found = score >= np.float32(free.at)
-    if not found.any():
+    if int(found.sum()) < MIN_PAIRS:
         return None
     if few_further_partners(table, found, sizes):
         return learned if standing_cut(table, score).f1 > free.f1 else None

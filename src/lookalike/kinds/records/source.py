@@ -33,6 +33,7 @@ class RecordTable:
 
     id_column: the column of ids; None for row numbers (see `ids`). on_bad_text: what to do with values that are not
     UTF-8: raise an error ("error"), replace the bad bytes by U+FFFD ("replace"), or treat them as missing ("skip").
+    renamed: columns that are read under another name, as (that name, own name).
     """
 
     name: str
@@ -41,6 +42,7 @@ class RecordTable:
     readers: tuple[Reader, ...]
     given: tuple[str, ...] = ()
     on_bad_text: OnBadText = "error"
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """Return the entry of the table in a receipt."""
@@ -49,7 +51,8 @@ class RecordTable:
 
     def usable(self) -> list[str]:
         """Return the columns that can be fields: those of plain values, not lists."""
-        refused = {f.name for reader in self.readers for f in reader.schema if not is_plain(f.type)}
+        shown = {own: name for name, own in self.renamed}
+        refused = {shown.get(f.name, f.name) for reader in self.readers for f in reader.schema if not is_plain(f.type)}
         return [name for name in self.columns if name not in refused]
 
     def check(self, names: Sequence[str]) -> None:
@@ -61,6 +64,10 @@ class RecordTable:
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Read these columns completely, as large_string, with nulls for missing values."""
+        if self.renamed:
+            own = dict(self.renamed)
+            made = replace(self, renamed=()).read([own.get(name, name) for name in names])
+            return made.rename_columns(list(names))
         self.check(names)
         parts: dict[str, list[pa.Array]] = {name: [] for name in names}
         for reader in self.readers:
