@@ -267,6 +267,7 @@ def query(
     from lookalike.cli import index_recall as recall
     from lookalike.cli import output as show
     from lookalike.cli import terminal
+    from lookalike.cli.quotations import short_texts, warn_short
     from lookalike.index import sources
     from lookalike.index.index import Index
     from lookalike.index.own_files import query_files
@@ -289,6 +290,7 @@ def query(
         threshold = _bound(index, options)
         source = None if inputs is None else _opened(index, inputs, **where)
         batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
+        short = 0
         tables, first, asked, sample = [index.query_table([])], 0, 0, recall.sample_for(index, audit)
         for items, ids in _counted(iter(batches), progress):
             if files := getattr(items, "files", None):  # of pictures: a file is no match of itself
@@ -296,6 +298,7 @@ def query(
             else:
                 own = _own_ids(ids) if options["others"] else None
                 table = index.query_table(items, threshold=threshold, k=top, others_than=own, sample=sample)
+            short += short_texts(index, items)
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
@@ -307,6 +310,7 @@ def query(
             measured = index.recall_of(sample, threshold=threshold, sample=audit, progress=progress)
         facts = recall.query_receipt(index, measured, threshold=threshold, top=top)
     _warn_left_out(source)
+    warn_short(index, short)
     if output is not None:
         with outputs.together():
             outputs.write_table(matches, output)
@@ -384,7 +388,7 @@ def find_passages(
     from lookalike.cli import index_recall as recall
     from lookalike.cli import output as show
     from lookalike.cli import terminal
-    from lookalike.cli.quotations import QuotationPage, quotation_rows
+    from lookalike.cli.quotations import QuotationPage, quotation_rows, short_texts, warn_short
     from lookalike.index import sources
     from lookalike.index.index import Index
     from lookalike.index.quotations import check_finder
@@ -404,10 +408,12 @@ def find_passages(
         source = None if inputs is None else _opened(index, inputs, **where)
         batches = [(pa.array(text), None)] if text else sources.read(index.kind, source, **where)
         tables, page, asked = [quotation_rows([], [], [], index)], QuotationPage(index), 0
+        short = 0
         for items, ids in _counted(iter(batches), progress):
             texts = items.to_pylist()
             names = list(range(asked, asked + len(texts))) if ids is None else ids.to_pylist()
             found = index.passages(texts, k=options["top"])
+            short += short_texts(index, items)
             tables.append(quotation_rows(names, texts, found, index))
             if is_page:
                 page.add(names, texts, found)
@@ -421,6 +427,7 @@ def find_passages(
                 outputs.write_table(rows, output)
                 receipt = facts | {"counts": {"passages": rows.num_rows, "queries": asked}}
                 write_receipt(receipt, show.receipt_of(output), [output], force=force)
+    warn_short(index, short)
     if output is None:
         _print_rows(rows, "passages")
     if not options["quiet"]:

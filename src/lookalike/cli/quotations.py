@@ -8,8 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from lookalike.core import formatting
 from lookalike.kinds.passages.report import Pair, ReportPage, write_report
 
 if TYPE_CHECKING:
@@ -40,6 +42,27 @@ def quotation_rows(
             "text": pa.array(quoted, pa.string()),
         }
     )
+
+
+def short_texts(index: Index, texts: Any) -> int:
+    """Return the number of texts with fewer words than the shortest passage of an index of passages; 0 for others."""
+    if index.kind.name != "passages":
+        return 0
+    least = index.kind.settings()["min_tokens"]
+    return sum(
+        int((np.diff(index.kind.features(piece).offsets) // 4 < least).sum()) for piece in index.kind.pieces(texts)
+    )
+
+
+def warn_short(index: Index, count: int) -> None:
+    """Warn about texts that are too short to be found."""
+    from lookalike.cli.terminal import err
+
+    if count:
+        least = index.kind.settings()["min_tokens"]
+        have = "has" if count == 1 else "have"
+        said = f"{formatting.count(count, 'texts')} {have} fewer than {least} words (--min-tokens of the index)"
+        err.say("Warning:", f"{said}: nothing is found for them.", style="yellow")
 
 
 @dataclass

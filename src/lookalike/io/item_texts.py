@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.arrays import I64
+from lookalike.core.arrow import as_arrow
 from lookalike.errors import UsageError
 from lookalike.io.contents import Content, Contents, contents_of
 from lookalike.io.texts import string_array
@@ -52,7 +53,8 @@ def _rows(ids: pa.ChunkedArray, contents: Contents) -> I64:
     known = contents.ids()
     if known is not None:
         ids = pc.index_in(ids, value_set=known.cast(ids.type))
-    rows: I64 = pc.fill_null(ids.cast(pa.int64()), -1).to_numpy()
+    none = as_arrow(np.array([-1]))[0]  # of a plain number, Arrow asks pandas
+    rows: I64 = pc.fill_null(ids.cast(pa.int64()), none).to_numpy()
     return rows
 
 

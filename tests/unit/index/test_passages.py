@@ -151,6 +151,9 @@ def test_the_commands(tmp_path: Path, lookalike: Any) -> None:
     assert lookalike("index", "query", place, "--query", quoted, "--containment", 0.8, "-q").out.splitlines() == [
         "query\tid\tsimilarity", f"{quoted}\ta\t1",
     ]  # fmt: skip
+    for words in (("query", place, "--query", "quick brown fox", "-q"), ("passages", place, "--query", "a", "-q")):
+        done = lookalike("index", *words)
+        assert "1 text has fewer than 8 words (--min-tokens of the index): nothing is found for them." in done.err
     page = tmp_path / "page.html"
     assert lookalike("index", "passages", place, tmp_path / "ask.txt", "-o", page, "-q").code == 0
     assert quoted.title() in page.read_text()
