@@ -155,7 +155,10 @@ class JudgedPairs:
         share = (hits + 1) / (drawn + 2)
         taken = drawn.astype(np.int64).copy()
         while len(chosen) < count and bool((taken < sizes).any()):
-            gain = sizes * share * (1 - share) / ((taken + 1.0) * np.maximum(taken, 0.5))
+            if taken.sum() % 4 < 2:  # half of the draws in proportion to the pairs, in case the shares so far mislead
+                gain = sizes / (taken + 1.0)
+            else:  # where the variance of the number of true pairs falls most
+                gain = sizes * sizes * share * (1 - share) / ((taken + 1.0) * np.maximum(taken, 0.5))
             gain = np.where(taken < np.minimum(FEWEST_DRAWN, sizes), 1e300 / (taken + 1), gain)
             at = int(np.argmax(np.where(taken < sizes, gain, -1.0)))
             pair = int(order[begins[at] + taken[at]])
