@@ -110,6 +110,8 @@ def check_result(
             _audit_again(receipt, tables, items, score, audit, report)
     except Unreadable as reason:
         report.unchecked.append(f"scores and ids: {reason}")
+    except OSError as error:
+        report.unchecked.append(f"scores and ids: an input cannot be read ({error.strerror}).")
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a receipt or table of another shape
         report.problems.append(f"the receipt and the tables do not fit together ({type(error).__name__}: {error})")
     return report
@@ -128,14 +130,14 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
     try:
         receipt = json.loads(text)
         seal, outputs, asked = receipt["seal"], dict(receipt["outputs"]), str(receipt["asked"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Unreadable(f"{receipt_file} is not a sealed receipt ({type(error).__name__}: {error}).") from error
     unsealed = text.replace(str(seal).encode(), SEAL.encode())
     report.expect(hashlib.sha256(unsealed).hexdigest() == seal, f"{receipt_file.name}: its bytes differ from its seal")
     tables: dict[str, list[Row]] = {}
     for name, known in outputs.items():
         file = receipt_file.parent / name
-        if not file.is_file():
+        if not _exists(file):
             report.problems.append(f"{name} is missing")
             continue
         if not isinstance(known, dict) or _sha256(file) != known.get("sha256"):
@@ -285,6 +287,13 @@ def _key(value: Any) -> str:
 
 
 # The inputs
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _sha256(file: Path) -> str:

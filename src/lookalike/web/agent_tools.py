@@ -89,6 +89,8 @@ class AgentTools:
         from lookalike.kinds.passages.api import passages
 
         _check_text("text", text)
+        if not 1 <= min_words <= MAX_TEXT:
+            raise UsageError(f"min_words is {min_words}; expected 1 to {MAX_TEXT:,}.")
         source = self._source(path)
         with self._lock:
             found = passages([text], against=source, min_tokens=min_words)
@@ -194,7 +196,11 @@ class AgentTools:
         """Return a path that is within the roots, also after links; a relative one starts at the first root."""
         if not isinstance(path, str) or not path or "\0" in path or address_of(path) is not None or "://" in path:
             raise InputError("the path is no file of this machine; expected one within the folders of this server.")
-        resolved = (self.roots[0] / path).resolve()
+        try:
+            resolved = (self.roots[0] / path).resolve()
+            resolved.exists()
+        except OSError as error:  # such as a name that is too long
+            raise InputError(f"the path cannot be looked up: {error.strerror}.") from None
         if not any(resolved.is_relative_to(root) for root in self.roots):
             raise InputError(f"{path} is outside the folders of this server.")
         return resolved

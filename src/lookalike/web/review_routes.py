@@ -116,6 +116,7 @@ async def _given(request: Request, access: Access) -> dict[str, Any]:
     access.check(request, write=True)
     try:
         given = json.loads(await read_body(request, WRITE_LIMITS))
+        json.dumps(given, ensure_ascii=False).encode()  # half of a surrogate pair is a ValueError
     except (ValueError, RecursionError) as error:
         raise BadJson("the body is not JSON.") from error
     if not isinstance(given, dict):

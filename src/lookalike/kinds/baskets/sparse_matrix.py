@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,9 @@ def read_npz(path: Path) -> MatrixEntries:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:  # NumPy leaves damaged files open
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, MemoryError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{path} cannot be read as a sparse matrix: {str(error).splitlines()[0].rstrip('.')}."
-        ) from error
+    except (OSError, ValueError, MemoryError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{path} cannot be read as a sparse matrix: {reason}.") from error
     kind = _format(arrays.get("format"))
     needed = FORMATS.get(kind, ())
     if not needed or not {"shape", *needed} <= arrays.keys() or len(arrays["shape"]) != 2:
