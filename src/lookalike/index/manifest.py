@@ -196,7 +196,7 @@ class Manifest:
         return self.damaged(str(error))
 
     def damaged(self, what: str) -> DamagedIndex:
-        return DamagedIndex(f"{self.path} is damaged: {what}. {RESTORE}")
+        return DamagedIndex(f"{self.path} is damaged: {' '.join(what.split())}. {RESTORE}")
 
     # Meta
 

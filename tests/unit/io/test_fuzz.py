@@ -34,7 +34,7 @@ FAILED_ONCE = {
     ],
     "loaded": [b"[" * 20_000, b"[]", b"1"],
 }  # fmt: skip
-FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46], "index manifest": [57, 126, 1000502], "baskets": [1000552], "rules": [458], "weights": [2],
+FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46, 30002032], "index manifest": [57, 126, 1000502, 30003138, 30005290], "baskets": [1000552], "rules": [458], "weights": [2],
                 "judgement /api/judge": [52, 9000352], "matrix": [9001455, 20000444, 20000993, 20001383],
                 "agent seen_before": [9000429], "agent who_quotes": [9001564], "agent find_duplicates": [9000560], "judgement /api/find": [43], "judgement /api/import": [283],
                 "work folder": [119, 128, 184, 390], "receipt": [5000109, 9001383, 9001691], "journal": [2, 138],

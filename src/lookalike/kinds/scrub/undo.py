@@ -90,6 +90,9 @@ class RemovedTable:
     def _read(self) -> Iterator[Restored]:
         document: Restored | None = None
         with reading(str(self._path), "Parquet"), pq.ParquetFile(self._path) as file:
+            kind = file.schema_arrow.field("text").type
+            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                raise InputError(f"{self._path}: the removed text is {kind}; expected the table that scrub wrote.")
             for batch in file.iter_batches(columns=NEEDED):
                 columns = [batch.column(name).to_pylist() for name in NEEDED]
                 for row, start, end, text, raw, dropped_row, position in zip(*columns, strict=True):
