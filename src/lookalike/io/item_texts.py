@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.arrays import I64
-from lookalike.core.arrow import as_arrow
+from lookalike.core.arrow import as_arrow, as_numpy, filled
 from lookalike.errors import UsageError
 from lookalike.io.contents import Content, Contents, contents_of
 from lookalike.io.texts import string_array
@@ -38,7 +38,7 @@ def add_texts(table: pa.Table, sources: Mapping[str, Any], *, whole: bool = Fals
         parts = [_texts_of(source, contents, wanted[at : at + TEXTS_AT_ONCE], whole=whole)
                  for at in range(0, len(wanted), TEXTS_AT_ONCE)]  # fmt: skip
         place = np.searchsorted(wanted, rows)
-        column = pa.chunked_array(parts, pa.large_string()).take(pa.array(place, mask=rows < 0))
+        column = pa.chunked_array(parts, pa.large_string()).take(as_arrow(place, rows < 0))
         at = table.column_names.index(name) + 1
         table = table.add_column(at, "text" if name == "id" else f"{name}_text", column)
     return table
@@ -53,8 +53,7 @@ def _rows(ids: pa.ChunkedArray, contents: Contents) -> I64:
     known = contents.ids()
     if known is not None:
         ids = pc.index_in(ids, value_set=known.cast(ids.type))
-    none = as_arrow(np.array([-1]))[0]  # of a plain number, Arrow asks pandas
-    rows: I64 = pc.fill_null(ids.cast(pa.int64()), none).to_numpy()
+    rows: I64 = as_numpy(filled(ids.cast(pa.int64()), -1))
     return rows
 
 
