@@ -172,7 +172,7 @@ def _refuse(given: Mapping[str, Any], names: Sequence[str], way: str) -> None:
     """Raise UsageError if an option was given that belongs to the other way, which is `way`."""
     for name in names:
         if given[name] != STORY_DEFAULTS[name]:
-            raise UsageError(f"`{name}` is for stories by {way}; leave it out, or give by={way!r}.")
+            raise UsageError(f"`{name}` is for stories by {way}; leave it out, or set `by` to {way}.")
 
 
 def _near(found: RunOutput, job: Job) -> Pairs:

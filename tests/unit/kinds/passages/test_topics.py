@@ -80,8 +80,8 @@ def test_the_command_and_a_saved_result(tmp_path: Path, lookalike: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "topics", "share": 0.5}, "`share` is for stories by text; leave it out, or give by='text'."),
-        ({"similarity": 0.5}, "`similarity` is for stories by topics; leave it out, or give by='topics'."),
+        ({"by": "topics", "share": 0.5}, "`share` is for stories by text; leave it out, or set `by` to text."),
+        ({"similarity": 0.5}, "`similarity` is for stories by topics; leave it out, or set `by` to topics."),
         ({"by": "topics", "similarity": 2.0}, "similarity is 2.0; expected a share above 0 and at most 1."),
         ({"by": "topic"}, "by 'topic' is unknown. Nearest: 'topics'. Choices: text, topics."),
     ],
