@@ -400,6 +400,7 @@ def test_work_that_turns_out_to_need_more_is_stopped(monkeypatch: pytest.MonkeyP
     assert len(la.bits.pairs(codes, max_bits=4).pairs) == 0
 
 
+@pytest.mark.promise("docs/explanation/limits.md", "pairs that do not fit are refused")
 def test_pairs_that_do_not_fit_name_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_folder, "return_memory_promptly", lambda: None)
     monkeypatch.setattr(memory_limit, "PER_PAIR", 100_000)

@@ -53,7 +53,7 @@ class PlanOptions(FamilyOptions, total=False):
     unit: ShingleUnit
     k: ShingleLength
     method: Annotated[
-        Literal["auto", "lsh", "exact", "dcm"], Option("auto", "How a run on INPUTS generates candidates.")
+        Literal["auto", "lsh", "exact", "dcm", "folding"], Option("auto", "How a run on INPUTS generates candidates.")
     ]
     max_share: Annotated[
         float | None,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.errors import TooManyPairs, UsageError
+from lookalike.kinds.documents import top_k
 
 Rows = list[tuple[int, int, int, float]]
 SOME = settings(max_examples=40, deadline=None)
@@ -330,3 +331,22 @@ def test_the_bound_that_fits_the_score() -> None:
         la.nearest(["a"], at_least=50)
     with pytest.raises(UsageError, match=r"^`nearest` runs on one machine only\. Leave the engine out\.$"):
         la.nearest(["a"], engine="spark")  # type: ignore[typeddict-item]
+
+
+@pytest.mark.promise("docs/explanation/limits.md", "A warning says so, and `--max-share` leaves such")
+def test_shingles_that_most_documents_share_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"own{number} other{number} all share this footer" for number in range(40)]
+    assert not la.nearest(texts, k=1, top=1).receipt["warnings"]
+    monkeypatch.setattr(top_k, "READS_TO_WARN", 40 * 40 * 4 - 1)  # four words of the footer
+    (warning,) = la.nearest(texts, k=1, top=1).receipt["warnings"]
+    assert warning.startswith("4 elements are in more than half of all 40 sets")
+    assert "`max_share=0.5` leaves such elements out" in warning
+    assert not la.nearest(texts, k=1, top=1, max_share=0.5).receipt["warnings"]
+
+
+def test_a_forecast_of_folding_is_refused_in_one_line(lookalike: Any, tmp_path: Any) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n1,a b c\n2,a b c\n")
+    done = lookalike("plan", tmp_path / "a.csv", "--method", "folding")
+    assert done.err.endswith(
+        "the cost of method folding cannot be predicted; ask for auto, lsh, exact or dcm, or run it.\n"
+    )

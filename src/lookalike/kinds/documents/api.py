@@ -211,7 +211,7 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     given_verdicts(given)  # they do not change the cost
     refuse_weights(given, "a forecast is for searches")
     if given.get("method") == "folding":
-        raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh or exact, or run it.")
+        raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh, exact or dcm, or run it.")
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
 
 

@@ -25,6 +25,8 @@ from lookalike.runtime.local.work_folder import Workspace
 from lookalike.runtime.nearest_result import NearestResult, NearestSpec, Ranking, nearest_result
 
 SETS_PER_SEARCH = 256
+MOST_SHARED = 0.5  # share of the sets; an element of more makes most of them candidates of each other
+READS_TO_WARN = 2_000_000_000  # entries of the lists of such elements, seconds of reading
 # Bytes of memory of a set and of each of its elements, with the inverted lists: 233 MB for 20,000 texts of 100 words
 PER_SET, PER_ELEMENT = 400, 120
 
@@ -76,6 +78,13 @@ def ranked(
     with trace.stage("index"):
         lists = SortedLists.of(sets, begin)
         queries = lists.sets if alone else lists.known(sets, count)
+    lengths = np.diff(lists.offsets)
+    common = lengths[lengths > MOST_SHARED * searched]
+    if count * int(common.sum()) > READS_TO_WARN:
+        trace.warnings.append(
+            f"{len(common):,} elements are in more than half of all {searched:,} sets, so that each is compared with "
+            f"most others: the time grows with the square. `max_share={MOST_SHARED}` leaves such elements out."
+        )
     sizes = sets.sizes
     mine, theirs = np.ascontiguousarray(sizes[:count]), np.ascontiguousarray(sizes[begin:])
     rooms: SimpleQueue[tuple[I64, I64, I64, Any]] = SimpleQueue()
