@@ -35,14 +35,6 @@ class Unit(Enum):
     token = "token"
 
 
-class SetMeasureChoice(Enum):
-    jaccard = "jaccard"
-    containment = "containment"
-    dice = "dice"
-    cosine = "cosine"
-    overlap = "overlap"
-
-
 class Grouping(Enum):
     components = "components"
     stars = "stars"
@@ -53,12 +45,6 @@ class Normalize(Enum):
     none = "none"
     NFC = "NFC"
     NFKC = "NFKC"
-
-
-class OnBadTextChoice(Enum):
-    error = "error"
-    replace = "replace"
-    skip = "skip"
 
 
 class OnBad(Enum):
@@ -78,11 +64,6 @@ class Method(Enum):
     exact = "exact"
     dcm = "dcm"
     folding = "folding"
-
-
-class Engine(Enum):
-    local = "local"
-    spark = "spark"
 
 
 class Scheme(Enum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
@@ -11,13 +10,6 @@ from lookalike.kinds.images.options import ImageOptions
 
 if TYPE_CHECKING:
     from lookalike.io.pictures import PictureFolder
-
-
-class ImageHash(Enum):
-    ahash = "ahash"
-    phash = "phash"
-    dhash = "dhash"
-    whash = "whash"
 
 
 def open_folder(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> PictureFolder:
