@@ -93,7 +93,7 @@ def test_an_odd_table_gives_an_answer_or_one_line(kind: str, shape: str) -> None
     module, options, column = KINDS[kind]
     table = dict(shapes())[shape]
     wanted = {"text": "text", "column": "vector", "code": "code", "fields": ["text", "n"], "item": "text"}[column]
-    named = {column: wanted} | ({"set": "id"} if kind == "baskets" else {})
+    named = {"column" if column == "code" else column: wanted} | ({"set": "id"} if kind == "baskets" else {})
     answers = []
     for form in FORMATS:
         source: Any = table

@@ -9,6 +9,7 @@ from pathlib import Path
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 # Flags with two types of values, and why.
 TWO_TYPES = {
+    "--by": "who judges; of stories, what makes a story",
     "--cache": "a folder; of `runs clean`, whether it is emptied",
     "-d": "a largest distance: a number of bits or edits is whole",
     "--engine": "kinds that run on one machine only accept no other choice",
