@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "records": (la.records, {"audit": 0}, "fields"),
     "vectors": (la.vectors, {"max_distance": 1.0, "audit": 0}, "column"),
     "faces": (la.faces, {"audit": 0}, "column"),
-    "bits": (la.bits, {"max_bits": 1, "audit": 0}, "code"),
+    "bits": (la.bits, {"max_bits": 1, "audit": 0}, "column"),
     "baskets": (la.baskets, {"audit": 0}, "item"),
 }
 CODES = ["ff", "ff", "0f", "00", "f0"]
@@ -92,8 +92,13 @@ def answered(run: Run, *sources: Any, **options: Any) -> bool:
 def test_an_odd_table_gives_an_answer_or_one_line(kind: str, shape: str) -> None:
     module, options, column = KINDS[kind]
     table = dict(shapes())[shape]
-    wanted = {"text": "text", "column": "vector", "code": "code", "fields": ["text", "n"], "item": "text"}[column]
-    named = {"column" if column == "code" else column: wanted} | ({"set": "id"} if kind == "baskets" else {})
+    wanted = {
+        "text": "text",
+        "column": "code" if kind == "bits" else "vector",
+        "fields": ["text", "n"],
+        "item": "text",
+    }[column]
+    named = {column: wanted} | ({"set": "id"} if kind == "baskets" else {})
     answers = []
     for form in FORMATS:
         source: Any = table
@@ -119,7 +124,12 @@ def test_a_column_of_any_type_gives_an_answer_or_one_line(name: str) -> None:
         named = {column: ["odd"] if column == "fields" else "odd"} | ({"set": "id"} if kind == "baskets" else {})
         answered(module.dedup, table, **options, **named)
         table = pa.table({**base(), "id": values})
-        wanted = {"text": "text", "column": "vector", "code": "code", "fields": ["text", "n"], "item": "text"}[column]
+        wanted = {
+            "text": "text",
+            "column": "code" if kind == "bits" else "vector",
+            "fields": ["text", "n"],
+            "item": "text",
+        }[column]
         named = {column: wanted} | ({"set": "id"} if kind == "baskets" else {"id": "id"})
         answered(module.dedup, table, **options, **named)
         table = pa.table({**base(), "odd": values})

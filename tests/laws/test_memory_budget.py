@@ -339,7 +339,7 @@ def many_keys(folder: Path) -> None:
         (many_rows, lambda file: la.faces.pairs(file, **LIMIT), "2,000,000 faces"),
         (many_values, lambda file: la.nearest(file, text="code", **LIMIT), "1,200,000 documents"),
         (many_values, lambda file: la.strings.nearest(file, text="code", **LIMIT), "1,200,000 strings"),
-        (many_values, lambda file: la.bits.nearest(pq.read_table(file), code="code", **LIMIT), "1,200,000 codes"),
+        (many_values, lambda file: la.bits.nearest(pq.read_table(file), column="code", **LIMIT), "1,200,000 codes"),
         (many_rows, lambda file: la.vectors.nearest(file, **LIMIT), "2,000,000 vectors"),
         (many_values, lambda file: la.classify(file, label="id", text="code", **LIMIT), "1,200,000 documents"),
         (many_values, lambda file: la.records.merge(file, **LIMIT), "1,200,000 records"),
