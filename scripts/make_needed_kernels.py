@@ -27,6 +27,7 @@ dedup # more.jsonl --text text --method lsh -o out.jsonl
 dedup # more.jsonl --text text --method exact -o out.jsonl
 passages folder -o out.csv
 passages # folder --reworded -o out.csv
+passages # folder --reworded -o out.csv
 plan --threshold 0.8
 compare folder/0.txt folder/1.txt
 shingles texts.csv --text text

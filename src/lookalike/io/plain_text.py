@@ -63,10 +63,10 @@ def blocks(
                 if limit is not None and length > limit.nbytes:
                     limit.refuse(f"line {line:,} of {path}", length + _to_line_break(file, size))
                 continue
-            block = b"".join([*pieces, piece[:end]])
+            block = b"".join([*pieces, memoryview(piece)[:end]]) if pieces or end < len(piece) else piece
             yield line, block
             line += block.count(b"\n")
-            pieces = [piece[end:]]
+            pieces = [piece[end:]] if end < len(piece) else []
     if last := b"".join(pieces):
         yield line, last
 

@@ -42,6 +42,7 @@ MOST_SEED_PAIRS_PER_WORD = 40  # pairs of equal seeds to look at for each inform
 MOST_SEED_PAIRS = 20_000_000  # pairs of equal seeds that are looked at in any case
 BOILERPLATE_SHARE = 0.5  # text in a larger share of the documents is boilerplate, unless `max_share` is given
 BOILERPLATE_DOCUMENTS = 10  # text in at most this number of documents is not
+REWORDED_PER_TASK = 1 << 16  # passages that a task has room for; it is repeated if there are more
 BYTES_PER_WORD = 260  # bytes of memory for each word of the texts
 REWORDING_BYTES_PER_TEXT_BYTE = 45.0  # bytes of memory for each byte of text
 
@@ -173,11 +174,15 @@ def _search(informative: Informative, rivals: I64, most: int, pool: Pool, trace:
         skipped = _too_long(lists, max(MOST_SEED_PAIRS, MOST_SEED_PAIRS_PER_WORD * len(words)), trace)
 
     def look(span: tuple[int, int]) -> F64:
-        rows, count = kernel.find_reworded(
+        given = (
             *span, words, informative.weights, offsets, seeds, lists.place, lists.fresh, skipped, owners, firsts,
-            seconds, sizes, informative.counts, rivals, np.empty((64, 10)),
+            seconds, sizes, informative.counts, rivals,
         )  # fmt: skip
-        return np.array(rows[:count])
+        out = np.empty((REWORDED_PER_TASK, 10))
+        if (count := kernel.find_reworded(*given, out)) > len(out):
+            out = np.empty((count, 10))
+            kernel.find_reworded(*given, out)
+        return out[:count].copy()
 
     found, total = [np.empty((0, 10))], 0
     with trace.stage("match") as report:

@@ -229,9 +229,12 @@ def find_reworded(
     sizes: Any,  # u32[s]: by position, number of seeds in the list
     counts_of: Any,  # i64[vocabulary]: places of each word
     rivals: Any,  # i64[n, 2]: collection and author of each document, -1 for none
-    out: Any,  # f64[r, 10]: scratch for the passages
-) -> Any:  # (rows, number of rows)
-    """Find the passages in other words that these documents share with later ones, and those of opposite order."""
+    out: Any,  # f64[r, 10]: room for the passages
+) -> int:
+    """Find the passages in other words that these documents share with later ones, and those of opposite order.
+
+    Returns the number of passages; `out` is filled if it has room for them.
+    """
     n = len(offsets) - 1
     counts = np.zeros(n, np.int64)
     seen = np.empty(n, np.uint32)
@@ -242,7 +245,7 @@ def find_reworded(
     hits = np.empty((1 << 12, 2), np.int64)
     same, opposite = np.empty(1 << 13, np.int64), np.empty(1 << 13, np.int64)
     given, given_opposite = np.empty(1 << 13), np.empty(1 << 13)
-    rows, found = out, 0
+    rows, found = np.empty((64, 10)), 0
     for d in range(begin, end):
         many = total = 0
         for i in range(seeds[d], seeds[d + 1]):
@@ -324,4 +327,6 @@ def find_reworded(
                 found = middle
             for r in range(first, found):
                 rows[r, LEFT_TEXT], rows[r, RIGHT_TEXT], rows[r, BY_CHANCE] = d, e, 1.0 if r >= middle else 0.0
-    return rows, found
+    if found <= len(out):
+        out[:found] = rows[:found]
+    return found
