@@ -331,8 +331,12 @@ def many_keys(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "find", "what"),
     [
-        (many_values, lambda file: la.strings.pairs(file, text="code", **LIMIT), "1,200,000 strings"),
-        (many_keys, lambda file: la.strings.pairs(file, max_edits=2, **LIMIT), "70,000 strings with .* keys"),
+        (many_values, lambda file: la.strings.pairs(pq.read_table(file), text="code", **LIMIT), "1,200,000 strings"),
+        (
+            many_keys,
+            lambda file: la.strings.pairs(pq.read_table(file), max_edits=2, **LIMIT),
+            "70,000 strings with .* keys",
+        ),
         (many_values, lambda file: la.records.pairs(file, **LIMIT), "1,200,000 records"),
         (many_values, lambda file: la.bits.pairs(pq.read_table(file), column="code", **LIMIT), "1,200,000 codes"),
         (many_rows, lambda file: la.vectors.pairs(mapped(file), max_angle=10, **LIMIT), "2,000,000 vectors"),
