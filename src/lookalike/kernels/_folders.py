@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -57,17 +58,25 @@ def folder_in_wheel(module: str) -> Path:
     return IN_WHEEL / _name(module)
 
 
+def _is_private(folder: Path) -> bool:
+    """Return whether only this user (and the user's group) can write in a folder."""
+    if not hasattr(os, "getuid"):
+        return True
+    found = folder.stat()
+    return found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH
+
+
 @cache
 def folder(module: str) -> Path:
     """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
 
     Its name contains a hash of all sources that the module depends on, because numba's cache only checks the file of a
-    function, not the functions that it calls.
+    function, not the functions that it calls. A folder in which others can write is not used: its code is run.
     """
     base = cache_home() / _name(module)
     try:
-        base.mkdir(parents=True, exist_ok=True)
-        if os.access(base, os.W_OK | os.X_OK):
+        base.mkdir(0o700, parents=True, exist_ok=True)
+        if os.access(base, os.W_OK | os.X_OK) and _is_private(base) and _is_private(base.parent):
             return base
     except OSError:
         pass

@@ -56,3 +56,16 @@ def test_the_cache_is_in_the_users_folder_or_a_temporary_one(home: Path, monkeyp
     monkeypatch.setattr("tempfile.tempdir", str(home))
     assert folder().name.startswith("lookalike-kernels-")
     _folders.folder.cache_clear()
+
+
+@pytest.mark.promise("docs/explanation/security.md", "others can write, is not used")
+@pytest.mark.parametrize("shared", ["cache/lookalike/kernels", ""])
+def test_a_cache_in_which_others_can_write_is_not_used(home: Path, shared: str) -> None:
+    """Its files are run, and numba's own cache is unpickled."""
+    mine = folder()
+    assert home in mine.parents
+    assert mine.stat().st_mode & 0o777 == 0o700
+    (home / shared if shared else mine).chmod(0o777)
+    other = folder()
+    assert home not in other.parents
+    assert other.stat().st_mode & 0o777 == 0o700
