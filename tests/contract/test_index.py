@@ -120,7 +120,7 @@ def test_the_same_as_batch(place: Place, kind: str) -> None:
     elif kind == "strings":
         options, run = {"max_edits": 2}, la.strings.pairs
     elif kind == "faces":
-        options, run = {"share": 0.6, "method": "exact"}, la.faces.pairs
+        options, run = {"threshold": 0.6, "method": "exact"}, la.faces.pairs
     else:
         options, run = {"max_angle": 12.0, "exact": True}, la.vectors.pairs
     if kind in ("vectors", "faces"):

@@ -34,7 +34,7 @@ def test_a_page_runs(page: Path) -> None:
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("page", SPARK_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_runs_on_a_cluster(page: Path, spark: Any) -> None:
-    assert snippets.run_page(page, on_spark=True) >= 3
+    assert snippets.run_page(page, on_spark=True) >= 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

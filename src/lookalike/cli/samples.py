@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated
 
@@ -81,7 +82,16 @@ def texts() -> dict[str, str | bytes]:
         "essays/bob.txt": f"{stories[7]} {' '.join(stories[6].split()[10:40])}\n",
         "people.csv": "id,name,town\n" + "".join(f"{n},{person}\n" for n, person in enumerate(PEOPLE, 1)),
         "sales.csv": "customer,product\n" + "".join(f"{who},{what}\n" for who, what in SALES),
+        "walk.csv": "value\n" + "".join(f"{value:.3f}\n" for value in _walk()),
     }
+
+
+def _walk() -> list[float]:
+    """Return a random walk in which 120 steps occur twice."""
+    rng = random.Random(2)
+    steps = [rng.gauss(0, 1) for _ in range(900)]
+    steps[600:720] = [step + rng.gauss(0, 0.05) for step in steps[150:270]]
+    return list(accumulate(steps))
 
 
 def _vectors() -> bytes:

@@ -68,7 +68,7 @@ def test_the_service_answers_as_its_page_shows() -> None:
         assert (Limits().body, Limits().batch, Limits().seconds) == (16_000_000, 1000, 30)
         assert "`--max-body 16` (megabytes), `--max-batch 1000` (items) and `--timeout 30` (seconds)" in page
         assert set(re.findall(r"`(?:POST|GET|DELETE) (/\w+)", page)) == {
-            "/query", "/items", "/compare", "/stats", "/metrics", "/docs",
+            "/query", "/passages", "/items", "/compare", "/stats", "/metrics", "/docs",
         }  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def test_named_text_files_are_documents(tmp_path: Path, lookalike, monkeypatch, 
     assert lookalike("pairs", "folder", names[0]).out.count("\t1\n") == 3
     passages = lookalike("passages", *names)
     assert passages.out.splitlines()[1].startswith(f"{names[0]}\t{names[1]}\t0\t"), passages.err
-    assert lookalike("passages", names[0], "-r", names[1]).out == passages.out
+    assert lookalike("passages", names[0], "--against", names[1]).out == passages.out
     assert lookalike("stories", *names).out.splitlines()[1:] == [f"{name}\t0\t2\t{names[0]}" for name in names]
     by_lines = lookalike("pairs", *names, "--lines")
     assert by_lines.out.splitlines()[1:] == ["0\t2\t1", "1\t3\t1"]
