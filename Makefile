@@ -39,7 +39,7 @@ rooms: $(VENV)/ready-dev ## who may import whom
 	$(BIN)/lint-imports
 
 tests: $(VENV)/ready-dev ## the tests
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 3 --dist loadgroup
 
 docs: $(VENV)/ready-dev ## the site, into .site/index.html; warnings are errors
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html docs .site
